@@ -1,0 +1,143 @@
+// Package config is the settings of Tidegate's programs. Each reads them once,
+// when it starts, and hands single values to what it builds.
+package config
+
+import (
+	"time"
+
+	"github.com/tidegate/tidegate/internal/gitops"
+)
+
+// Settings is the whole of tidegate.yaml. Load fills in what the file leaves
+// out, makes every path absolute and checks the rest.
+type Settings struct {
+	Temporal  Temporal  `yaml:"temporal"`
+	Artifacts Artifacts `yaml:"artifacts"`
+	Catalog   Catalog   `yaml:"catalog"`
+	Webhook   Webhook   `yaml:"webhook"`
+	API       API       `yaml:"api"`
+	Metrics   Metrics   `yaml:"metrics"`
+	Worker    Worker    `yaml:"worker"`
+	Git       Git       `yaml:"git"`
+	Render    Render    `yaml:"render"`
+	Regions   []Region  `yaml:"regions"`
+}
+
+// Temporal says where the Temporal server is.
+type Temporal struct {
+	Address   string `yaml:"address"` // host:port
+	Namespace string `yaml:"namespace"`
+}
+
+// Artifacts says where checkouts, bundles, plans and records are kept.
+type Artifacts struct {
+	URL string `yaml:"url"` // file:///folder, s3://bucket
+	// KeyFile holds the key that encrypts them. Empty: beside a file:// store,
+	// where it is made on first start.
+	KeyFile string `yaml:"keyFile"`
+}
+
+// Catalog says where Applications, ApplicationSets, Pipelines and Regions are
+// declared.
+type Catalog struct {
+	Path string `yaml:"path"` // a folder of YAML files
+}
+
+// Webhook is the listener for what Git hosts send.
+type Webhook struct {
+	Listen string `yaml:"listen"` // host:port
+	// GithubSecret signs GitHub's deliveries; TIDEGATE_WEBHOOK_GITHUB_SECRET
+	// overrides it.
+	GithubSecret Secret `yaml:"githubSecret"`
+}
+
+// API is the listener for the user's verbs. It takes no tokens yet, so it
+// listens on loopback only.
+type API struct {
+	Listen string `yaml:"listen"` // host:port, loopback
+}
+
+// Metrics is the listener that Prometheus scrapes.
+type Metrics struct {
+	Listen string `yaml:"listen"` // host:port
+}
+
+// Worker is what concerns tidegate-worker alone.
+type Worker struct {
+	Metrics string `yaml:"metrics"` // host:port that Prometheus scrapes
+}
+
+// Git says how repositories are reached and where their mirrors are.
+type Git struct {
+	// FileRoot is the folder below which file:// repositories are allowed; empty
+	// allows none.
+	FileRoot     string        `yaml:"fileRoot"`
+	Mirrors      string        `yaml:"mirrors"`      // a folder
+	PollInterval time.Duration `yaml:"pollInterval"` // how often every repository is asked
+	Credentials  []Credential  `yaml:"credentials"`
+}
+
+// Credential opens every repository whose URL begins with URL.
+type Credential struct {
+	URL          string `yaml:"url"`
+	Username     string `yaml:"username"`
+	PasswordFile string `yaml:"passwordFile"` // holds a password or token
+}
+
+// Render says what renders manifests.
+type Render struct {
+	Binary  string        `yaml:"binary"` // looked up in PATH when it has no slash
+	Timeout time.Duration `yaml:"timeout"`
+}
+
+// Region is one Kubernetes API server, and how a worker reaches it: by a
+// kubeconfig, or from within it.
+type Region struct {
+	Name       string            `yaml:"name"`
+	Kubeconfig string            `yaml:"kubeconfig"`
+	Context    string            `yaml:"context"` // of the kubeconfig; empty is its current one
+	InCluster  bool              `yaml:"inCluster"`
+	Labels     map[string]string `yaml:"labels"`
+	Aliases    []string          `yaml:"aliases"`  // other names and servers for it in the catalog
+	QPS        float64           `yaml:"qps"`      // requests a second
+	InFlight   int               `yaml:"inFlight"` // requests at a time
+}
+
+// defaults are the settings of a file that says nothing. Paths are relative to
+// the file's folder.
+func defaults() Settings {
+	return Settings{
+		Temporal:  Temporal{Address: "127.0.0.1:7233", Namespace: "default"},
+		Artifacts: Artifacts{URL: "file://./artifacts"},
+		Catalog:   Catalog{Path: "catalog"},
+		Webhook:   Webhook{Listen: "127.0.0.1:8080"},
+		API:       API{Listen: "127.0.0.1:8081"},
+		Metrics:   Metrics{Listen: "127.0.0.1:9090"},
+		Worker:    Worker{Metrics: "127.0.0.1:9091"},
+		Git:       Git{Mirrors: "mirrors", PollInterval: 2 * time.Minute},
+		Render:    Render{Binary: "tidegate-render", Timeout: 30 * time.Second},
+	}
+}
+
+// defaultRegion is a region that says nothing but its name.
+func defaultRegion() Region { return Region{QPS: 200, InFlight: 8} }
+
+// Fleet is the regions as the catalog knows them. Server is empty: only a
+// region's kubeconfig has it.
+func (s Settings) Fleet() []gitops.Region {
+	fleet := make([]gitops.Region, 0, len(s.Regions))
+	for _, r := range s.Regions {
+		fleet = append(fleet, gitops.Region{Name: r.Name, Labels: r.Labels, Aliases: r.Aliases})
+	}
+	return fleet
+}
+
+// Region returns the settings of the named region, and whether there are any.
+func (s Settings) Region(name string) (Region, bool) {
+	for _, r := range s.Regions {
+		if r.Name == name {
+			return r, true
+		}
+	}
+	return Region{}, false
+}

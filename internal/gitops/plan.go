@@ -1,0 +1,69 @@
+package gitops
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// StepPhase is the part of a sync that a step belongs to, in Argo CD's words.
+type StepPhase string
+
+// The phases of a sync, in order.
+const (
+	PreSync  StepPhase = "PreSync"
+	Sync     StepPhase = "Sync"
+	Prune    StepPhase = "Prune"
+	PostSync StepPhase = "PostSync"
+)
+
+// PlanSummary is what a workflow knows of a target's plan; the plan itself is
+// an artifact.
+type PlanSummary struct {
+	Target string `json:"target"`
+	Region string `json:"region"`
+	// Digest covers the desired objects, the prune set and the policy, not the
+	// live state: what an approval is bound to.
+	Digest    string `json:"digest"`
+	Artifact  string `json:"artifact"`
+	Apply     int    `json:"apply"` // objects to create or change
+	Prune     int    `json:"prune"`
+	Unchanged int    `json:"unchanged"`
+	Steps     []Step `json:"steps"`
+	// Sample names the first objects that change, for people.
+	Sample []string `json:"sample,omitempty"`
+	// PruneNeedsApproval says why the prune step is above the deletion budget;
+	// empty when it is not.
+	PruneNeedsApproval string `json:"pruneNeedsApproval,omitempty"`
+	// Unreachable says why the region could not be planned; everything else is
+	// empty then.
+	Unreachable string `json:"unreachable,omitempty"`
+}
+
+// Empty says whether nothing would be written.
+func (p PlanSummary) Empty() bool { return p.Apply == 0 && p.Prune == 0 }
+
+// Step is one wave of a plan.
+type Step struct {
+	Phase StepPhase `json:"phase"`
+	Wave  int       `json:"wave"`
+	Apply int       `json:"apply"` // objects to write or delete in this step
+	Wait  int       `json:"wait"`  // objects whose health is waited for
+}
+
+// PlanDigest is the digest that an approval of all these plans names. It is
+// short enough to be read aloud and typed; the digests that it covers are not.
+func PlanDigest(plans []PlanSummary) string {
+	sorted := slices.SortedFunc(slices.Values(plans), func(a, b PlanSummary) int { return strings.Compare(a.Target, b.Target) })
+	h := sha256.New()
+	for _, p := range sorted {
+		digest := p.Digest
+		if p.Unreachable != "" {
+			digest = "unreachable"
+		}
+		fmt.Fprintf(h, "%q %q\n", p.Target, digest)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}

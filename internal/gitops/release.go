@@ -1,0 +1,50 @@
+package gitops
+
+import "time"
+
+// Release is one rendered bundle per target. It is immutable, numbered within
+// its Delivery, and what a rollback goes back to.
+type Release struct {
+	Number int `json:"number"`
+	// Spec is the digest of the Delivery that it was made from.
+	Spec    string           `json:"spec"`
+	Sources []ResolvedSource `json:"sources"`
+	Bundles []Bundle         `json:"bundles"`
+	// Revisions notes later revisions that rendered to the very same bundles.
+	Revisions []string  `json:"revisions,omitempty"`
+	Created   time.Time `json:"created"`
+}
+
+// Revision is the commit to show to people: the first source's newest one.
+func (r Release) Revision() string {
+	if n := len(r.Revisions); n > 0 {
+		return r.Revisions[n-1]
+	}
+	if len(r.Sources) > 0 {
+		return r.Sources[0].Commit
+	}
+	return ""
+}
+
+// Bundle returns the bundle of a target.
+func (r Release) Bundle(target string) (Bundle, bool) {
+	for _, b := range r.Bundles {
+		if b.Target == target {
+			return b, true
+		}
+	}
+	return Bundle{}, false
+}
+
+// ResolvedSource is a ref with the commit that Git showed for it.
+type ResolvedSource struct {
+	Ref
+	Commit string `json:"commit"`
+}
+
+// Bundle points at the rendered objects of one target.
+type Bundle struct {
+	Target  string `json:"target"`
+	Digest  string `json:"digest"` // of the artifact; equal content has equal digest
+	Objects int    `json:"objects"`
+}
