@@ -1,0 +1,126 @@
+package catalog
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/tidegate/tidegate/internal/gitops"
+)
+
+const (
+	defaultProject  = "default"
+	defaultRevision = "HEAD"
+
+	resourcesFinalizer = "resources-finalizer.argocd.argoproj.io" // and its /background, /foreground forms
+	skipReconcile      = "argocd.argoproj.io/skip-reconcile"
+)
+
+var (
+	objectName    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
+	namespaceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+)
+
+// application is the part of Argo CD's Application that is supported.
+type application struct {
+	Metadata objectMeta `yaml:"metadata"`
+	Spec     struct {
+		Project     string      `yaml:"project"`
+		Source      *source     `yaml:"source"`
+		Destination destination `yaml:"destination"`
+		SyncPolicy  syncPolicy  `yaml:"syncPolicy"`
+	} `yaml:"spec"`
+}
+
+type objectMeta struct {
+	Name        string            `yaml:"name"`
+	Labels      map[string]string `yaml:"labels"`
+	Annotations map[string]string `yaml:"annotations"`
+	Finalizers  []string          `yaml:"finalizers"`
+}
+
+type destination struct {
+	Name      string `yaml:"name"`
+	Server    string `yaml:"server"`
+	Namespace string `yaml:"namespace"`
+}
+
+// candidate is a target that is not in a Delivery yet, and where it came from.
+type candidate struct {
+	gitops.Target
+	set  string // the ApplicationSet that made it, if any
+	file string
+	line int
+}
+
+func (c candidate) place() string { return fmt.Sprintf("%s:%d", c.file, c.line) }
+
+// readApplication turns an Application's node, whose fields are checked, into a
+// target.
+func (l *loader) readApplication(n *yaml.Node, set string, out reporter) (candidate, bool) {
+	before := out.count()
+	var app application
+	if !decodeInto(n, &app, out) {
+		return candidate{}, false
+	}
+	t := gitops.Target{
+		Name: app.Metadata.Name, Project: nonEmpty(app.Spec.Project, defaultProject),
+		Namespace: app.Spec.Destination.Namespace, Labels: app.Metadata.Labels,
+	}
+	checkName(n, t.Name, "metadata.name", out)
+	checkName(n, t.Project, "spec.project", out)
+	if t.Namespace != "" && !namespaceName.MatchString(t.Namespace) {
+		out.at(near(n, "spec", "destination", "namespace"), "spec.destination.namespace", "%q is no name that a namespace can have", t.Namespace)
+	}
+	if app.Metadata.Annotations[skipReconcile] == "true" {
+		out.at(near(n, "metadata", "annotations", skipReconcile), "metadata.annotations", "%s", notYet(skipReconcile, ""))
+	}
+	for _, f := range app.Metadata.Finalizers {
+		t.Finalizer = t.Finalizer || f == resourcesFinalizer || strings.HasPrefix(f, resourcesFinalizer+"/")
+	}
+	t.Source = l.readSource(n, app.Spec.Source, out)
+	t.Region = l.readDestination(n, app.Spec.Destination, out)
+	t.SyncPolicy = app.Spec.SyncPolicy.read(near(n, "spec", "syncPolicy"), out)
+	return candidate{Target: t, set: set, file: out.file, line: n.Line}, out.count() == before
+}
+
+func checkName(n *yaml.Node, name, field string, out reporter) {
+	at := near(n, strings.Split(field, ".")...)
+	switch {
+	case name == "":
+		out.at(at, field, "%s is missing", field)
+	case !objectName.MatchString(name):
+		out.at(at, field, "%q is no name; it must have lower-case letters, digits, - and . only", name)
+	}
+}
+
+// readDestination finds the region that an Application goes to.
+func (l *loader) readDestination(n *yaml.Node, d destination, out reporter) string {
+	field, called := "spec.destination.name", d.Name
+	switch {
+	case d.Name != "" && d.Server != "":
+		out.at(near(n, "spec", "destination"), "spec.destination", "the destination has both name and server; keep one")
+		return ""
+	case d.Name == "" && d.Server == "":
+		out.at(near(n, "spec", "destination"), "spec.destination", "the destination names no region; give its name or server (known: %s)", list(l.fleet.names()))
+		return ""
+	case d.Server != "":
+		field, called = "spec.destination.server", d.Server
+	}
+	r, err := l.fleet.find(called)
+	if err != nil {
+		out.at(near(n, strings.Split(field, ".")...), field, "%s", err)
+	}
+	return r.Name
+}
+
+// decodeInto reads a checked node into a value.
+func decodeInto(n *yaml.Node, into any, out reporter) bool {
+	if err := n.Decode(into); err != nil {
+		out.at(n, "", "%s", strings.TrimPrefix(err.Error(), "yaml: "))
+		return false
+	}
+	return true
+}

@@ -1,0 +1,184 @@
+package diff
+
+import (
+	"slices"
+
+	"github.com/tidegate/tidegate/internal/gitops"
+	"github.com/tidegate/tidegate/internal/manifest"
+)
+
+// Record is what an inventory remembers of one object. Before the object was
+// first applied only Key and Wave are known.
+type Record struct {
+	Key        gitops.ObjectKey `json:"key"`
+	APIVersion string           `json:"apiVersion,omitempty"`
+	UID        string           `json:"uid,omitempty"`
+	// ResourceVersion, Generation and Owned are as the server returned them when
+	// the object was last applied, or seen to be unchanged.
+	ResourceVersion string `json:"resourceVersion,omitempty"`
+	Generation      int64  `json:"generation,omitempty"`
+	Desired         string `json:"desired,omitempty"` // keyed digest of what was applied
+	Owned           string `json:"owned,omitempty"`   // keyed digest of the fields that we own
+	Wave            int    `json:"wave,omitempty"`
+}
+
+// Desired is one object of a bundle.
+type Desired struct {
+	Key    gitops.ObjectKey
+	Digest string
+	// Shared objects belong to no target, such as a destination namespace: they are
+	// created or completed, and never refused, recorded or pruned. Labels and
+	// Annotations are what they must have.
+	Shared              bool
+	Labels, Annotations map[string]string
+}
+
+// Live is what a region shows of one object.
+type Live struct {
+	UID             string
+	ResourceVersion string
+	Generation      int64
+	Labels          map[string]string
+	Annotations     map[string]string
+	// Owned is the keyed digest of the fields that we own, when the whole object was
+	// read; OwnedUnknown says that it was read and there is none.
+	Owned        string
+	OwnedUnknown bool
+}
+
+// Action is what has to be done about one object.
+type Action string
+
+// The actions.
+const (
+	Create    Action = "create"
+	Change    Action = "change"
+	Unchanged Action = "unchanged"
+	Look      Action = "look"   // its resourceVersion has moved: read it whole, then compare again
+	Prune     Action = "prune"  // ours, and no longer wanted
+	Keep      Action = "keep"   // ours, no longer wanted, and not to be deleted
+	Forget    Action = "forget" // no longer wanted, and gone or another's
+	Refuse    Action = "refuse" // wanted, but it exists and is not ours
+)
+
+// Verdict is what Compare says of one object.
+type Verdict struct {
+	Key    gitops.ObjectKey
+	Action Action
+	// Reason tells why, in words for people, where it is not plain.
+	Reason string
+}
+
+// Comparison is what Compare compares.
+type Comparison struct {
+	Target  string
+	Desired []Desired
+	Records map[gitops.ObjectKey]Record
+	// Live has the objects that exist, of those in Desired and Records.
+	Live map[gitops.ObjectKey]Live
+	// NoPrune says that the policy of the target forbids to prune.
+	NoPrune bool
+}
+
+// Compare judges every desired object, in the given order, and after them every
+// recorded object that is no longer desired, sorted.
+func Compare(c Comparison) []Verdict {
+	verdicts := make([]Verdict, 0, len(c.Desired))
+	wanted := make(map[gitops.ObjectKey]bool, len(c.Desired))
+	for _, d := range c.Desired {
+		wanted[d.Key] = true
+		action, reason := c.judge(d)
+		verdicts = append(verdicts, Verdict{d.Key, action, reason})
+	}
+	var left []gitops.ObjectKey
+	for key := range c.Records {
+		if !wanted[key] {
+			left = append(left, key)
+		}
+	}
+	slices.SortFunc(left, gitops.ObjectKey.Compare)
+	for _, key := range left {
+		action, reason := c.judgeLeft(key)
+		verdicts = append(verdicts, Verdict{key, action, reason})
+	}
+	return verdicts
+}
+
+func (c Comparison) judge(d Desired) (Action, string) {
+	record, recorded := c.Records[d.Key]
+	live, exists := c.Live[d.Key]
+	switch {
+	case !exists && recorded && record.UID != "":
+		return Create, "it was deleted"
+	case !exists:
+		return Create, ""
+	case d.Shared && contains(live.Labels, d.Labels) && contains(live.Annotations, d.Annotations):
+		return Unchanged, ""
+	case d.Shared:
+		return Change, "it lacks labels or annotations"
+	}
+	if owner, ours := c.owner(d.Key, record, live); !ours {
+		if owner != "" {
+			return Refuse, "it is tracked by target " + owner
+		}
+		return Refuse, "it exists and is not managed by Tidegate; adoption is not supported yet: delete it, or name it differently"
+	}
+	switch {
+	case !recorded || record.UID == "":
+		return Change, "it is not in the inventory yet"
+	case record.UID != live.UID:
+		return Change, "it was made anew"
+	case record.Desired != d.Digest:
+		return Change, ""
+	case record.ResourceVersion == live.ResourceVersion:
+		return Unchanged, ""
+	case live.OwnedUnknown:
+		return Change, "its field ownership was cleared"
+	case live.Owned == "":
+		return Look, ""
+	case live.Owned != record.Owned:
+		return Change, "it has drifted"
+	}
+	return Unchanged, ""
+}
+
+// judgeLeft judges an object that the inventory has and the bundle has not.
+func (c Comparison) judgeLeft(key gitops.ObjectKey) (Action, string) {
+	live, exists := c.Live[key]
+	if !exists {
+		return Forget, "it is gone"
+	}
+	owner, ours := c.owner(key, c.Records[key], live)
+	switch {
+	case !ours && owner != "":
+		return Forget, "it is tracked by target " + owner
+	case !ours:
+		return Forget, "it is no longer managed by Tidegate"
+	case manifest.KeptByAnnotation(live.Annotations):
+		return Keep, "an annotation forbids to prune it"
+	case c.NoPrune:
+		return Keep, "prune is disabled"
+	}
+	return Prune, ""
+}
+
+// owner says whether a live object is this target's, and else which target's it
+// is. Ours is what carries our tracking id, even made anew; and what we made
+// although somebody has taken the annotation off.
+func (c Comparison) owner(key gitops.ObjectKey, record Record, live Live) (target string, ours bool) {
+	annotation := live.Annotations[manifest.AnnotationTracking]
+	target = manifest.TrackedBy(annotation, key)
+	if target != "" {
+		return target, target == c.Target
+	}
+	return "", record.UID != "" && record.UID == live.UID
+}
+
+func contains(all, some map[string]string) bool {
+	for k, v := range some {
+		if got, ok := all[k]; !ok || got != v {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,33 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tidegate/tidegate/internal/gitops"
+)
+
+const (
+	// LabelManaged is on every object that Tidegate has written; lists and watches
+	// select by it.
+	LabelManaged = "tidegate.dev/managed"
+	// AnnotationTracking says which target an object belongs to, and which object
+	// it is: a copy of the annotation on another object means nothing.
+	AnnotationTracking = "tidegate.dev/tracking-id"
+)
+
+// TrackingID is the value of AnnotationTracking:
+// <target>:<group>/<kind>:<namespace>/<name>.
+func TrackingID(target string, key gitops.ObjectKey) string {
+	return fmt.Sprintf("%s:%s/%s:%s/%s", target, key.Group, key.Kind, key.Namespace, key.Name)
+}
+
+// TrackedBy returns the target that an object with this key and annotation
+// belongs to; empty when it belongs to none.
+func TrackedBy(annotation string, key gitops.ObjectKey) string {
+	target, ok := strings.CutSuffix(annotation, TrackingID("", key))
+	if !ok {
+		return ""
+	}
+	return target
+}

@@ -1,0 +1,63 @@
+package promotion
+
+import "slices"
+
+// probe has every region with an unreachable target asked until it answers, once
+// at a time.
+func (m *machine) probe() {
+	for _, t := range m.Targets {
+		if !t.Unreachable || slices.Contains(m.Probing, t.Region) {
+			continue
+		}
+		m.Probing = append(m.Probing, t.Region)
+		slices.Sort(m.Probing)
+		m.command(Command{Kind: Probe, Region: t.Region})
+	}
+}
+
+// recovered notes that a region answers again: its targets must catch up, unless
+// a rollout that covers them is faster.
+func (m *machine) recovered(region string) {
+	m.Probing = slices.DeleteFunc(m.Probing, func(r string) bool { return r == region })
+	for i := range m.Targets {
+		if t := &m.Targets[i]; t.Region == region && t.Unreachable {
+			t.Unreachable, t.Behind = false, true
+			t.Since = m.now
+		}
+	}
+}
+
+// catchUp brings the targets that were unreachable to what the rest of the stage
+// runs: the release that was started last, or the healthy one before when that
+// has failed. A target on which the failed release was begun stays as it is: a
+// half-applied release is never silently undone.
+func (m *machine) catchUp(i int) {
+	st := &m.Stages[i]
+	release := st.LastStarted
+	if st.Failed == release {
+		release = st.Current
+	}
+	made := m.targetsFor(i, release)
+	var behind []string
+	for j := range m.Targets {
+		t := &m.Targets[j]
+		if t.Stage != st.Name || !t.Behind {
+			continue
+		}
+		if t.Release > release || !slices.Contains(made, t.Name) {
+			t.Behind = false
+			continue
+		}
+		behind = append(behind, t.Name)
+	}
+	if len(behind) == 0 || m.taken(i, behind) {
+		return
+	}
+	r, ok := m.newRollout(i, Rollout{Release: release, Targets: behind, CatchUp: true})
+	for _, name := range behind {
+		m.target(name).Behind = false
+	}
+	if ok {
+		m.start(i, r)
+	}
+}

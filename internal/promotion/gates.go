@@ -1,0 +1,154 @@
+package promotion
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tidegate/tidegate/internal/gitops"
+)
+
+// syncGate is the name of the gate that targets without an automated sync policy
+// imply.
+const syncGate = "sync"
+
+// gates are what a release must meet before it enters a stage. A stage with a
+// target that is not synced automatically has a gate that a sync opens, unless
+// somebody has to approve anyway.
+func (m *machine) gates(i int) []gitops.Gate {
+	declared := m.declared(m.Stages[i].Name)
+	var gates []gitops.Gate
+	asked := false
+	for _, g := range declared.Gates {
+		if g.Kind == gitops.GatePrune {
+			continue // holds the prune step, not the entry
+		}
+		gates = append(gates, g)
+		asked = asked || g.Kind == gitops.GateApproval || g.Kind == gitops.GateSync
+	}
+	if asked {
+		return gates
+	}
+	for _, name := range declared.Targets {
+		if t, ok := m.Spec.Target(name); ok && !t.SyncPolicy.Automated {
+			return append(gates, gitops.Gate{Name: syncGate, Kind: gitops.GateSync})
+		}
+	}
+	return gates
+}
+
+// wait starts a rollout of a release that waits at the stage's gates.
+func (m *machine) wait(i int, candidate Rollout) {
+	st := &m.Stages[i]
+	for j := range st.Waiting {
+		if w := &st.Waiting[j]; w.Release == candidate.Release && !w.Stopping {
+			if candidate.SyncBy != "" {
+				m.approveSync(w, candidate.SyncBy)
+			}
+			return
+		}
+	}
+	r, ok := m.newRollout(i, candidate)
+	if !ok {
+		return
+	}
+	st.Waiting = append(st.Waiting, r)
+	m.command(Command{Kind: StartRollout, Stage: st.Name, Rollout: r.Number, Release: r.Release, Targets: r.Targets, Gates: r.Gates})
+	m.limit(i, r.Number)
+}
+
+// limit closes the oldest candidates above the bound, but for the newest, those
+// that were approved and the one to keep.
+func (m *machine) limit(i, keep int) {
+	st := &m.Stages[i]
+	for {
+		live, newest, oldest := 0, newestCandidate(st), -1
+		for j, w := range st.Waiting {
+			if w.Stopping {
+				continue
+			}
+			live++
+			if j == newest || w.Number == keep || w.Phase == gitops.PhaseApproved {
+				continue
+			}
+			if oldest < 0 || w.Release < st.Waiting[oldest].Release {
+				oldest = j
+			}
+		}
+		if live <= maxWaiting || oldest < 0 {
+			return
+		}
+		m.closeCandidate(&st.Waiting[oldest], "newer releases wait at the gate")
+	}
+}
+
+// newestCandidate is the place of the candidate with the newest release; -1
+// when none waits.
+func newestCandidate(st *StageState) int {
+	newest := -1
+	for j, w := range st.Waiting {
+		if !w.Stopping && (newest < 0 || w.Release > st.Waiting[newest].Release) {
+			newest = j
+		}
+	}
+	return newest
+}
+
+// closeOlder closes the candidates that a chosen release leaves behind.
+func (m *machine) closeOlder(i, release int) {
+	st := &m.Stages[i]
+	for j := range st.Waiting {
+		if w := &st.Waiting[j]; w.Release < release {
+			m.closeCandidate(w, fmt.Sprintf("release %d was chosen", release))
+		}
+	}
+}
+
+func (m *machine) closeCandidate(r *Rollout, reason string) {
+	if r.Stopping {
+		return
+	}
+	r.Stopping = true
+	m.kept = true
+	m.command(Command{Kind: CloseRollout, Stage: r.Stage, Rollout: r.Number, Release: r.Release, Reason: reason})
+}
+
+// regate brings what waits for a stage into line with a changed specification:
+// a candidate with other gates or targets is replaced by a new one of the same
+// release, the newest only; so is a queued release that has to wait now.
+func (m *machine) regate(i int) {
+	st := &m.Stages[i]
+	if st.Retired {
+		return
+	}
+	gates, again := m.gates(i), 0
+	for j := range st.Waiting {
+		w := &st.Waiting[j]
+		if w.Stopping || w.Release >= m.Floor && slices.Equal(w.Gates, gates) && slices.Equal(w.Targets, m.targetsFor(i, w.Release)) {
+			continue
+		}
+		m.closeCandidate(w, "the specification has changed")
+		again = max(again, w.Release)
+	}
+	if len(gates) > 0 || st.Next < m.Floor {
+		again = max(again, st.Next)
+		st.Next = 0
+	}
+	if again > 0 && again >= m.Floor {
+		m.offer(i, Rollout{Release: again})
+	}
+}
+
+// approveSync opens the sync gate of a candidate, or remembers to as soon as its
+// plan is made: an approval names the plan.
+func (m *machine) approveSync(r *Rollout, by string) {
+	gate := slices.IndexFunc(r.Gates, func(g gitops.Gate) bool { return g.Kind == gitops.GateSync })
+	if gate < 0 || r.Phase == gitops.PhaseApproved {
+		return
+	}
+	if r.Phase != gitops.PhaseWaiting {
+		r.SyncBy = by
+		return
+	}
+	r.SyncBy = ""
+	m.command(Command{Kind: Approve, Stage: r.Stage, Rollout: r.Number, Release: r.Release, Gate: r.Gates[gate].Name, PlanDigest: r.PlanDigest, By: by})
+}

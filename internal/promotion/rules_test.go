@@ -1,0 +1,221 @@
+package promotion_test
+
+import (
+	"slices"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tidegate/tidegate/internal/gitops"
+	"github.com/tidegate/tidegate/internal/promotion"
+)
+
+// rules is the model that a Delivery is held against. It knows nothing of the
+// state machine's bookkeeping: only what was ordered, what the rollouts did, and
+// what was delivered of their reports.
+type rules struct {
+	w       *world
+	rollout int                     // the greatest number so far
+	release int                     // likewise
+	begun   map[string]int          // by stage: the newest release that was begun
+	touched map[string]int          // by target and region: likewise
+	reached map[string]map[int]bool // by target: the releases that were healthy there
+	let     map[string]map[int]bool // by stage: the releases that were let in
+	faulty  map[string]int          // by stage: the release that failed last
+	yields  map[string]int          // by stage: rollouts cut short while they progressed
+	said    map[int]promotion.Event // by rollout: the last report that was delivered
+	asked   bool                    // somebody has synced since the last failure
+}
+
+func newRules(w *world) rules {
+	return rules{
+		w: w, begun: map[string]int{}, touched: map[string]int{}, reached: map[string]map[int]bool{}, let: map[string]map[int]bool{},
+		faulty: map[string]int{}, yields: map[string]int{}, said: map[int]promotion.Event{},
+	}
+}
+
+// began is called when a rollout starts to write.
+func (m *rules) began(a *actor) {
+	require.True(m.w.t, a.granted, "%s writes without the lock", a)
+	if !a.CatchUp {
+		require.GreaterOrEqual(m.w.t, a.Release, m.begun[a.Stage], "%s is older than what was started there last", a)
+		m.begun[a.Stage] = a.Release
+	}
+	for _, o := range a.targets {
+		if o.Phase == gitops.TargetUnreachable {
+			continue
+		}
+		place := o.Name + "@" + a.regions[o.Name]
+		require.GreaterOrEqual(m.w.t, a.Release, m.touched[place], "%s takes %s back", a, place)
+		m.touched[place] = a.Release
+	}
+}
+
+// ordered checks a command before it is carried out.
+func (m *rules) ordered(c promotion.Command) {
+	switch c.Kind {
+	case promotion.StartRollout:
+		m.started(c)
+	case promotion.Grant:
+		a := m.w.actor(c.Rollout)
+		require.True(m.w.t, a.ended || a.phase == gitops.PhaseApproved, "%s is given the lock without asking", a)
+	case promotion.Supersede:
+		m.superseded(c)
+	case promotion.Render:
+		require.Nil(m.w.t, m.w.render, "two renders at once")
+	case promotion.Probe:
+		require.False(m.w.t, m.w.probing[c.Region], "%s is probed twice", c.Region)
+	}
+}
+
+func (m *rules) started(c promotion.Command) {
+	t := m.w.t
+	require.Greater(t, c.Rollout, m.rollout, "rollout numbers must increase")
+	m.rollout = c.Rollout
+	require.NotEmpty(t, c.Targets)
+	stages := m.w.state.Spec.Stages
+	i := slices.IndexFunc(stages, func(s gitops.Stage) bool { return s.Name == c.Stage })
+	require.GreaterOrEqual(t, i, 0, "a rollout into a stage that does not exist")
+	if m.let[c.Stage] == nil {
+		m.let[c.Stage] = map[int]bool{}
+	}
+	if c.CatchUp {
+		require.True(t, c.Granted)
+		require.True(t, m.let[c.Stage][c.Release], "a catch-up of a release that never was here")
+		return
+	}
+	require.Equal(t, len(c.Gates) == 0, c.Granted, "a gate must be waited at, and nothing else")
+	require.Equal(t, m.w.shape.gates[slices.Index(stageNames, c.Stage)] == "", c.Granted, "the stage's gate was passed by")
+	if c.Granted {
+		require.False(t, !m.asked && m.faulty[c.Stage] == c.Release, "release %d has failed in %s and is tried again unasked", c.Release, c.Stage)
+	}
+	if i > 0 && !m.let[c.Stage][c.Release] {
+		m.healthyBefore(stages[i-1], c)
+	}
+	m.let[c.Stage][c.Release] = true
+}
+
+// healthyBefore says that a release has reached more than half of the stage
+// before, as far as it has anything for it.
+func (m *rules) healthyBefore(before gitops.Stage, c promotion.Command) {
+	release, _ := m.w.state.Release(c.Release)
+	made, reached := 0, 0
+	for _, name := range before.Targets {
+		if _, ok := release.Bundle(name); !ok {
+			continue
+		}
+		made++
+		if m.reached[name][c.Release] {
+			reached++
+		}
+	}
+	require.Greater(m.w.t, 2*reached, made, "release %d enters %s with %d of %d targets of %s healthy", c.Release, c.Stage, reached, made, before.Name)
+	require.NotEqual(m.w.t, m.faulty[before.Name], c.Release, "release %d has failed in %s and enters %s", c.Release, before.Name, c.Stage)
+}
+
+// superseded counts the rollouts that were cut short although the last that was
+// heard of them was good.
+func (m *rules) superseded(c promotion.Command) {
+	a, heard := m.w.actor(c.Rollout), m.said[c.Rollout]
+	require.Empty(m.w.t, a.stop, "%s is stopped twice", a)
+	if c.Release == 0 || a.CatchUp || heard.Phase == gitops.PhaseDegraded || atPruneGate(heard) {
+		return
+	}
+	require.Greater(m.w.t, c.Release, a.Release, "an older release supersedes")
+	m.yields[c.Stage]++
+	require.LessOrEqual(m.w.t, m.yields[c.Stage], 2, "%s progresses and has to yield, the third in a row", a)
+}
+
+func atPruneGate(e promotion.Event) bool {
+	return slices.ContainsFunc(e.Targets, func(o promotion.TargetOutcome) bool { return o.Phase == gitops.TargetPruneGate })
+}
+
+// heard takes note of what the Delivery is about to be told.
+func (m *rules) heard(e promotion.Event) {
+	switch e.Kind {
+	case promotion.SyncRequested:
+		m.asked = true
+	case promotion.SpecChanged:
+		if e.Spec != nil && len(e.Spec.Stages) < len(stageNames) {
+			delete(m.faulty, stageNames[len(stageNames)-1]) // should it come back, it is a new stage
+		}
+	case promotion.RolloutReported, promotion.RolloutGone:
+		m.heardOf(e)
+	}
+}
+
+func (m *rules) heardOf(e promotion.Event) {
+	i := slices.IndexFunc(m.w.actors, func(a *actor) bool { return a.Rollout == e.Rollout })
+	last, before := m.said[e.Rollout]
+	if i < 0 || m.w.actors[i].Stage != e.Stage || before && (last.Phase.Final() || e.Seq != 0 && e.Seq <= last.Seq) {
+		return
+	}
+	a := m.w.actors[i]
+	if e.Kind == promotion.RolloutGone && e.Phase == "" {
+		e.Phase = gitops.PhaseAborted
+	}
+	m.said[e.Rollout] = e
+	if !a.granted {
+		return
+	}
+	switch e.Phase {
+	case gitops.PhaseHealthy:
+		for _, o := range e.Targets {
+			if o.Phase == gitops.TargetHealthy {
+				if m.reached[o.Name] == nil {
+					m.reached[o.Name] = map[int]bool{}
+				}
+				m.reached[o.Name][a.Release] = true
+			}
+		}
+		if !a.CatchUp {
+			m.yields[a.Stage] = 0
+			delete(m.faulty, a.Stage)
+		}
+	case gitops.PhaseFailed, gitops.PhaseAborted:
+		m.faulty[a.Stage], m.asked = max(m.faulty[a.Stage], a.Release), false
+	}
+}
+
+// hold checks what must be true at every instant.
+func (m *rules) hold() {
+	t, w := m.w.t, m.w
+	holders, waiting, writer := map[string]*actor{}, map[string]int{}, map[string]*actor{}
+	open := map[int]bool{}
+	for _, r := range w.state.OpenRollouts() {
+		open[r.Number] = true
+	}
+	for _, a := range w.live(func(*actor) bool { return true }) {
+		require.True(t, open[a.Rollout], "%s was forgotten", a)
+		if !a.granted {
+			lapsing := a.lapses > 0 && m.said[a.Rollout].Seq < a.seq // unheard of: it still counts as running
+			if a.stop == "" && !lapsing {
+				waiting[a.Stage]++
+			}
+			require.LessOrEqual(t, waiting[a.Stage], 5, "too many wait at %s", a.Stage)
+			continue
+		}
+		require.Nil(t, holders[a.Stage], "%s and %s hold the same lock", holders[a.Stage], a)
+		holders[a.Stage] = a
+		for _, name := range a.Targets {
+			require.Nil(t, writer[name], "%s and %s write to %s", writer[name], a, name)
+			writer[name] = a
+		}
+	}
+	for _, r := range w.state.Releases[min(len(w.state.Releases), 0):] {
+		require.Less(t, r.Number, w.state.NextRelease)
+	}
+	require.GreaterOrEqual(t, w.state.Newest(), m.release, "release numbers must increase")
+	m.release = w.state.Newest()
+	m.fixGoes(holders[stageNames[0]])
+}
+
+// fixGoes holds that a rollout of the first stage that has gone bad was asked to
+// make way as soon as there is a newer release without a gate.
+func (m *rules) fixGoes(a *actor) {
+	if a == nil || m.w.shape.gates[0] != "" || m.said[a.Rollout].Phase != gitops.PhaseDegraded {
+		return
+	}
+	if m.w.state.Newest() > a.Release {
+		require.NotEmpty(m.w.t, a.stop, "%s blocks release %d, which may mend it", a, m.w.state.Newest())
+	}
+}

@@ -1,0 +1,65 @@
+package promotion
+
+import (
+	"slices"
+
+	"github.com/tidegate/tidegate/internal/gitops"
+)
+
+// syncRequested does the first of these that there is something to do for: open
+// the sync gates of waiting candidates and retry what has failed; deliver what
+// was delivered last again. A broken render is tried again in any case.
+func (m *machine) syncRequested(e Event) {
+	if m.Render.Error != "" {
+		m.Render.Dirty = true
+	}
+	var stages []int
+	for i, st := range m.Stages {
+		if !st.Retired && m.concerns(i, e.Names) {
+			stages = append(stages, i)
+		}
+	}
+	done := false
+	for _, i := range stages {
+		done = m.openOrRetry(i, e.By) || done
+	}
+	for _, i := range stages {
+		st := &m.Stages[i]
+		if !done && st.Running == nil && st.Next == 0 && newestCandidate(st) < 0 {
+			m.offer(i, Rollout{Release: max(st.Offered, st.LastStarted), SyncBy: e.By})
+		}
+	}
+}
+
+// concerns says whether a stage has one of the named targets; no names are all.
+func (m *machine) concerns(i int, names []string) bool {
+	declared := m.declared(m.Stages[i].Name).Targets
+	return len(names) == 0 || slices.ContainsFunc(declared, func(n string) bool { return slices.Contains(names, n) })
+}
+
+func (m *machine) openOrRetry(i int, by string) bool {
+	st := &m.Stages[i]
+	if newest := newestCandidate(st); newest >= 0 {
+		r := &st.Waiting[newest]
+		if slices.ContainsFunc(r.Gates, func(g gitops.Gate) bool { return g.Kind == gitops.GateSync }) {
+			m.approveSync(r, by)
+			return true
+		}
+	}
+	if st.Failed == 0 || st.Running != nil || st.Next != 0 {
+		return false
+	}
+	m.offer(i, Rollout{Release: max(st.Failed, st.LastStarted), SyncBy: by})
+	return true
+}
+
+// reopenRequested lets a release wait at a gate again that had its turn there.
+func (m *machine) reopenRequested(e Event) {
+	i := m.stage(e.Stage)
+	if i < 0 || m.Stages[i].Retired || len(m.gates(i)) == 0 || e.Release <= m.Stages[i].Current {
+		return
+	}
+	if slices.ContainsFunc(m.Rollouts, func(r Rollout) bool { return r.Stage == e.Stage && r.Release == e.Release && !r.CatchUp }) {
+		m.wait(i, Rollout{Release: e.Release})
+	}
+}
