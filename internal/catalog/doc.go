@@ -35,6 +35,7 @@
 //
 // What cannot be read becomes a Problem with its place, and never stops the
 // rest. What might be held back by a Pipeline that cannot be read is held back:
-// a slip in a gate's spelling does not open it. fields.yaml lists every field
+// a slip in a gate's spelling does not open it. KeepLast gives what was read
+// before back to what cannot be read now. fields.yaml lists every field
 // of every kind, and whether it is supported.
 package catalog

@@ -31,13 +31,18 @@ func newTemplater(goTemplate bool, options []string) (templater, error) {
 			return nil, fmt.Errorf("unknown option %s; use missingkey=error", o)
 		}
 	}
+	parsed := map[string]*template.Template{} // by text: one template serves many Applications
 	return func(text string, params map[string]any) (string, error) {
 		if !strings.Contains(text, "{{") {
 			return text, nil
 		}
-		t, err := template.New("").Funcs(templateFunctions).Option(options...).Parse(text)
-		if err != nil {
-			return "", templateError(err, params)
+		t := parsed[text]
+		if t == nil {
+			var err error
+			if t, err = template.New("").Funcs(templateFunctions).Option(options...).Parse(text); err != nil {
+				return "", templateError(err, params)
+			}
+			parsed[text] = t
 		}
 		var out limitedBuffer
 		if err := t.Execute(&out, params); err != nil {

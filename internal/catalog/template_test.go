@@ -60,7 +60,6 @@ func TestATemplateCannotAskForMuchOrForWhatChanges(t *testing.T) {
 		`{{ uuidv4 }}`:                  "function uuidv4 is not available",
 		`{{ getHostByName "a" }}`:       "function getHostByName is not available",
 		`{{ template "x" }}`:            `template "x" not defined`,
-		`{{ define "x" }}{{ template "x" }}{{ end }}{{ template "x" }}`: "exceeded maximum template depth",
 	} {
 		_, problem := rendered(t, template)
 		require.Contains(t, problem, want, template)

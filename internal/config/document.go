@@ -42,20 +42,38 @@ func (d document) walk(n *yaml.Node, t reflect.Type, path string, report func(*y
 		if _, err := time.ParseDuration(n.Value); n.Kind != yaml.ScalarNode || err != nil {
 			report(n, fmt.Sprintf("%s is not a duration; write it like 30s or 2m", path))
 		}
-	case t.Kind() == reflect.Slice && n.Kind == yaml.SequenceNode:
+	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
+	case t.Kind() == reflect.Slice:
+		if n.Kind != yaml.SequenceNode {
+			report(n, path+" must be a list")
+			return
+		}
 		for i, item := range n.Content {
 			d.walk(item, t.Elem(), fmt.Sprintf("%s[%d]", path, i), report)
 		}
-	case t.Kind() == reflect.Struct && n.Kind == yaml.MappingNode:
-		known := keysOf(t)
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			key := n.Content[i]
-			if field, ok := known[key.Value]; ok {
-				d.walk(n.Content[i+1], field, strings.TrimPrefix(path+"."+key.Value, "."), report)
-				continue
-			}
-			report(key, fmt.Sprintf("unknown setting %s%s", strings.TrimPrefix(path+"."+key.Value, "."), spelling.Hint(key.Value, names(t))))
+	case t.Kind() == reflect.Struct:
+		d.walkGroup(n, t, path, report)
+	case t.Kind() == reflect.String && n.Kind != yaml.ScalarNode:
+		report(n, path+" must be a string")
+	case t.Kind() == reflect.Map && n.Kind != yaml.MappingNode:
+		report(n, path+" must be a mapping")
+	}
+}
+
+func (d document) walkGroup(n *yaml.Node, t reflect.Type, path string, report func(*yaml.Node, string)) {
+	if n.Kind != yaml.MappingNode {
+		report(n, strings.TrimPrefix(path+" must be a group of settings", " "))
+		return
+	}
+	known := keysOf(t)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		name := strings.TrimPrefix(path+"."+key.Value, ".")
+		if field, ok := known[key.Value]; ok {
+			d.walk(n.Content[i+1], field, name, report)
+			continue
 		}
+		report(key, "unknown setting "+name+spelling.Hint(key.Value, names(t)))
 	}
 }
 
@@ -79,7 +97,11 @@ func names(t reflect.Type) []string {
 func (d document) explain(err error) error {
 	var wrong *yaml.TypeError
 	if !errors.As(err, &wrong) {
-		return fmt.Errorf("%s: %s", d.file, strings.TrimPrefix(err.Error(), "yaml: "))
+		text := strings.TrimPrefix(err.Error(), "yaml: ")
+		if place, found := strings.CutPrefix(text, "line "); found {
+			return fmt.Errorf("%s:%s", d.file, place)
+		}
+		return fmt.Errorf("%s: %s", d.file, text)
 	}
 	var mistakes []error
 	for _, text := range wrong.Errors {

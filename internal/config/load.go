@@ -71,7 +71,7 @@ func parse(path string, data []byte) (Settings, document, error) {
 	doc := document{file: path}
 	s := defaults()
 	if err := yaml.Unmarshal(data, &doc.root); err != nil {
-		return s, doc, fmt.Errorf("%s: %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
+		return s, doc, doc.explain(err)
 	}
 	if doc.empty() {
 		return s, doc, nil
