@@ -12,12 +12,13 @@
 //
 //	url.go      a URL, its identity, what is dialled
 //	refs.go     what a server advertises, and the commit that a revision names
-//	mirrors.go  Mirrors: List, Resolve, Fetch, Has
+//	mirrors.go  Mirrors: List, Resolve
+//	fetch.go    Fetch, Has
 //	tree.go     TreeHash, TreeHashes: what changed, in milliseconds
 //	export.go   Export: a folder as a deterministic tar
 //	error.go    the kinds of error that callers decide on
 //
-// remote_http.go and remote_file.go speak to the two kinds of server; mirror.go
-// and pack.go keep the files. No process is started for any of it, and nothing
-// of a repository is executed.
+// remote_http.go (with thin.go) and remote_file.go speak to the two kinds of
+// server; mirror.go, lock.go and pack.go keep the files. No process is started
+// for any of it, and nothing of a repository is executed.
 package git

@@ -3,6 +3,7 @@ package git
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"net/url"
 	"path"
 	"strings"
@@ -112,11 +113,18 @@ func networkLocation(u *url.URL) (location, error) {
 		return location{}, errors.New("the scheme is not supported; use https, http or file")
 	}
 	host := strings.ToLower(u.Hostname())
+	if strings.Contains(host, ":") {
+		addr, err := netip.ParseAddr(host)
+		if err != nil {
+			return location{}, errors.New("its host is not a valid IPv6 address")
+		}
+		host = addr.String()
+	}
 	switch {
 	case host == "":
 		return location{}, errors.New("it names no host; write it as " + u.Scheme + "://host/path")
 	case strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789.-_:") != "":
-		return location{}, errors.New("its host has characters that no host name has; write an international name as xn--...")
+		return location{}, errors.New("its host has characters that no host name has; write an international name in its xn-- form")
 	case host == fileHost:
 		return location{}, errors.New("a host named file cannot be told from a folder; use its full name")
 	}

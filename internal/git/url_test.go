@@ -72,6 +72,8 @@ func TestAnUnusableURLSaysWhatIsWrong(t *testing.T) {
 		"https://example.com/r?x=1":     "no ? or #",
 		"https://example.com/r#main":    "no ? or #",
 		"https://example.com/a b":       "blank",
+		"ssh://::/org/repo":             "IPv6",
+		"https://münchen.example/a":     "xn--",
 		"https://example.com/a\nb":      "control",
 		"https://example.com:abc/a":     "not a valid URL",
 		"https://u:pa/ss@example.com/a": "not a valid URL",
@@ -101,7 +103,7 @@ func TestAnErrorAboutAURLNeverRepeatsThePassword(t *testing.T) {
 func FuzzNormalizeURL(f *testing.F) {
 	for _, seed := range []string{
 		"https://example.com/org/repo.git", "git@example.com:org/repo.git", "ssh://git@h:22/a/b", "file:///srv/a.git",
-		"http://[::1]:80/a", "https://u:p@h/a%2fb/../c", "https://h:0/x", "h:..", "https://H/%C3%89.git.git/",
+		"http://[::1]:80/a", "https://u:p@h/a%2fb/../c", "https://h:0/x", "h:..", "h:a/.GIT", "ssh://::/0", "ssh://%80/0", "0:00000@/0", "https://[0:0::1]/x", "https://H/%C3%89.git.git/",
 	} {
 		f.Add(seed)
 	}

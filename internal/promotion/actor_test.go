@@ -29,7 +29,7 @@ type actor struct {
 }
 
 func newActor(w *world, c promotion.Command) *actor {
-	a := &actor{world: w, Command: c, phase: gitops.PhasePlanning, granted: c.Granted, digest: fmt.Sprintf("plan-%d", c.Rollout), regions: map[string]string{}}
+	a := &actor{world: w, Command: c, phase: gitops.PhasePlanning, granted: c.Granted, digest: fmt.Sprintf("plan-%d", c.Release), regions: map[string]string{}}
 	for _, name := range c.Targets {
 		t, _ := w.state.Spec.Target(name)
 		a.regions[name] = t.Region
@@ -130,7 +130,7 @@ func (a *actor) enter(how temper) bool {
 	}
 	if how.lapse && a.lapses < 2 {
 		a.lapses++
-		a.granted, a.approved, a.digest = false, "", fmt.Sprintf("plan-%d.%d", a.Rollout, a.lapses)
+		a.granted, a.approved, a.digest = false, "", fmt.Sprintf("plan-%d.%d", a.Release, a.lapses)
 		a.report(gitops.PhaseWaiting)
 		return true
 	}

@@ -93,7 +93,7 @@ func (w *world) reopenLost() {
 
 func (w *world) delivered() bool {
 	for _, st := range w.state.Stages {
-		if st.Current != w.state.Newest() {
+		if st.Current != w.state.Newest() || st.Failed != 0 {
 			return false
 		}
 	}

@@ -1,6 +1,8 @@
 package promotion
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tidegate/tidegate/internal/gitops"
@@ -110,10 +112,9 @@ func (m *machine) declared(name string) gitops.Stage {
 }
 
 func (m *machine) target(name string) *TargetState {
-	for i := range m.Targets {
-		if m.Targets[i].Name == name {
-			return &m.Targets[i]
-		}
+	i, ok := slices.BinarySearchFunc(m.Targets, name, func(t TargetState, name string) int { return strings.Compare(t.Name, name) })
+	if !ok {
+		return nil
 	}
-	return nil
+	return &m.Targets[i]
 }

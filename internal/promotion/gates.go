@@ -44,6 +44,10 @@ func (m *machine) wait(i int, candidate Rollout) {
 			if candidate.SyncBy != "" {
 				m.approveSync(w, candidate.SyncBy)
 			}
+			if candidate.Carried != "" {
+				w.Carried = candidate.Carried
+				m.carry(w)
+			}
 			return
 		}
 	}
@@ -67,7 +71,7 @@ func (m *machine) limit(i, keep int) {
 				continue
 			}
 			live++
-			if j == newest || w.Number == keep || w.Phase == gitops.PhaseApproved {
+			if j == newest || w.Number == keep || w.Phase == gitops.PhaseApproved || w.Carried != "" {
 				continue
 			}
 			if oldest < 0 || w.Release < st.Waiting[oldest].Release {
@@ -136,19 +140,4 @@ func (m *machine) regate(i int) {
 	if again > 0 && again >= m.Floor {
 		m.offer(i, Rollout{Release: again})
 	}
-}
-
-// approveSync opens the sync gate of a candidate, or remembers to as soon as its
-// plan is made: an approval names the plan.
-func (m *machine) approveSync(r *Rollout, by string) {
-	gate := slices.IndexFunc(r.Gates, func(g gitops.Gate) bool { return g.Kind == gitops.GateSync })
-	if gate < 0 || r.Phase == gitops.PhaseApproved {
-		return
-	}
-	if r.Phase != gitops.PhaseWaiting {
-		r.SyncBy = by
-		return
-	}
-	r.SyncBy = ""
-	m.command(Command{Kind: Approve, Stage: r.Stage, Rollout: r.Number, Release: r.Release, Gate: r.Gates[gate].Name, PlanDigest: r.PlanDigest, By: by})
 }

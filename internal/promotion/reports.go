@@ -98,7 +98,13 @@ func (m *machine) runningReported(i int, e Event) {
 // waitingReported moves a candidate. Once approved it closes the older ones.
 func (m *machine) waitingReported(i, place int, e Event) {
 	r := &m.Stages[i].Waiting[place]
-	if r.Stopping || !slices.Contains([]gitops.Phase{gitops.PhasePlanning, gitops.PhaseWaiting, gitops.PhaseApproved}, e.Phase) {
+	if r.Stopping {
+		if e.Phase == gitops.PhaseApproved {
+			r.Phase = e.Phase // approved before it heard that it is closed
+		}
+		return
+	}
+	if !slices.Contains([]gitops.Phase{gitops.PhasePlanning, gitops.PhaseWaiting, gitops.PhaseApproved}, e.Phase) {
 		return
 	}
 	m.kept = m.kept || r.Phase != e.Phase
@@ -106,8 +112,9 @@ func (m *machine) waitingReported(i, place int, e Event) {
 	if r.SyncBy != "" {
 		m.approveSync(r, r.SyncBy)
 	}
+	m.carry(r)
 	if r.Phase == gitops.PhaseApproved {
-		r.SyncBy = ""
+		r.SyncBy, r.Carried = "", ""
 		m.closeOlder(i, r.Release)
 	}
 }
@@ -153,6 +160,8 @@ func (m *machine) candidateEnded(i int, r Rollout, phase gitops.Phase) {
 	switch {
 	case phase == gitops.PhaseFailed:
 		m.Stages[i].Failed = max(m.Stages[i].Failed, r.Release)
+	case phase == gitops.PhaseClosed && r.Stopping && r.Phase == gitops.PhaseApproved:
+		m.keepApproval(i, r)
 	case phase == gitops.PhaseAborted && !r.Stopping && !r.Reopened && !m.Stages[i].Retired:
 		m.offer(i, Rollout{Release: r.Release, Reopened: true, SyncBy: r.SyncBy})
 	}

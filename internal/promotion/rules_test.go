@@ -19,6 +19,7 @@ type rules struct {
 	begun   map[string]int          // by stage: the newest release that was begun
 	touched map[string]int          // by target and region: likewise
 	reached map[string]map[int]bool // by target: the releases that were healthy there
+	passed  map[string]map[int]bool // by stage: the releases that were healthy on more than half of it
 	let     map[string]map[int]bool // by stage: the releases that were let in
 	faulty  map[string]int          // by stage: the release that failed last
 	yields  map[string]int          // by stage: rollouts cut short while they progressed
@@ -28,7 +29,7 @@ type rules struct {
 
 func newRules(w *world) rules {
 	return rules{
-		w: w, begun: map[string]int{}, touched: map[string]int{}, reached: map[string]map[int]bool{}, let: map[string]map[int]bool{},
+		w: w, begun: map[string]int{}, touched: map[string]int{}, reached: map[string]map[int]bool{}, passed: map[string]map[int]bool{}, let: map[string]map[int]bool{},
 		faulty: map[string]int{}, yields: map[string]int{}, said: map[int]promotion.Event{},
 	}
 }
@@ -75,9 +76,6 @@ func (m *rules) started(c promotion.Command) {
 	stages := m.w.state.Spec.Stages
 	i := slices.IndexFunc(stages, func(s gitops.Stage) bool { return s.Name == c.Stage })
 	require.GreaterOrEqual(t, i, 0, "a rollout into a stage that does not exist")
-	if m.let[c.Stage] == nil {
-		m.let[c.Stage] = map[int]bool{}
-	}
 	if c.CatchUp {
 		require.True(t, c.Granted)
 		require.True(t, m.let[c.Stage][c.Release], "a catch-up of a release that never was here")
@@ -88,28 +86,38 @@ func (m *rules) started(c promotion.Command) {
 	if c.Granted {
 		require.False(t, !m.asked && m.faulty[c.Stage] == c.Release, "release %d has failed in %s and is tried again unasked", c.Release, c.Stage)
 	}
-	if i > 0 && !m.let[c.Stage][c.Release] {
-		m.healthyBefore(stages[i-1], c)
+	if i > 0 {
+		require.True(t, m.passed[stages[i-1].Name][c.Release], "release %d enters %s and was not healthy in %s", c.Release, c.Stage, stages[i-1].Name)
 	}
-	m.let[c.Stage][c.Release] = true
+	mark(m.let, c.Stage, c.Release)
 }
 
-// healthyBefore says that a release has reached more than half of the stage
-// before, as far as it has anything for it.
-func (m *rules) healthyBefore(before gitops.Stage, c promotion.Command) {
-	release, _ := m.w.state.Release(c.Release)
-	made, reached := 0, 0
-	for _, name := range before.Targets {
-		if _, ok := release.Bundle(name); !ok {
-			continue
-		}
-		made++
-		if m.reached[name][c.Release] {
-			reached++
+// judge notes which releases have reached more than half of a stage without
+// failing there, as far as they have anything for it. Once is enough.
+func (m *rules) judge(stages []gitops.Stage) {
+	for _, st := range stages {
+		for _, release := range m.w.state.Releases {
+			made, reached := 0, 0
+			for _, name := range st.Targets {
+				if _, ok := release.Bundle(name); ok {
+					made++
+				}
+				if m.reached[name][release.Number] {
+					reached++
+				}
+			}
+			if 2*reached > made && m.faulty[st.Name] != release.Number {
+				mark(m.passed, st.Name, release.Number)
+			}
 		}
 	}
-	require.Greater(m.w.t, 2*reached, made, "release %d enters %s with %d of %d targets of %s healthy", c.Release, c.Stage, reached, made, before.Name)
-	require.NotEqual(m.w.t, m.faulty[before.Name], c.Release, "release %d has failed in %s and enters %s", c.Release, before.Name, c.Stage)
+}
+
+func mark(in map[string]map[int]bool, name string, release int) {
+	if in[name] == nil {
+		in[name] = map[int]bool{}
+	}
+	in[name][release] = true
 }
 
 // superseded counts the rollouts that were cut short although the last that was
@@ -132,11 +140,14 @@ func atPruneGate(e promotion.Event) bool {
 // heard takes note of what the Delivery is about to be told.
 func (m *rules) heard(e promotion.Event) {
 	switch e.Kind {
-	case promotion.SyncRequested:
+	case promotion.SyncRequested, promotion.ReopenRequested:
 		m.asked = true
 	case promotion.SpecChanged:
 		if e.Spec != nil && len(e.Spec.Stages) < len(stageNames) {
 			delete(m.faulty, stageNames[len(stageNames)-1]) // should it come back, it is a new stage
+		}
+		if e.Spec != nil {
+			m.judge(e.Spec.Stages)
 		}
 	case promotion.RolloutReported, promotion.RolloutGone:
 		m.heardOf(e)
@@ -161,16 +172,14 @@ func (m *rules) heardOf(e promotion.Event) {
 	case gitops.PhaseHealthy:
 		for _, o := range e.Targets {
 			if o.Phase == gitops.TargetHealthy {
-				if m.reached[o.Name] == nil {
-					m.reached[o.Name] = map[int]bool{}
-				}
-				m.reached[o.Name][a.Release] = true
+				mark(m.reached, o.Name, a.Release)
 			}
 		}
 		if !a.CatchUp {
 			m.yields[a.Stage] = 0
 			delete(m.faulty, a.Stage)
 		}
+		m.judge(m.w.state.Spec.Stages)
 	case gitops.PhaseFailed, gitops.PhaseAborted:
 		m.faulty[a.Stage], m.asked = max(m.faulty[a.Stage], a.Release), false
 	}
@@ -215,7 +224,7 @@ func (m *rules) fixGoes(a *actor) {
 	if a == nil || m.w.shape.gates[0] != "" || m.said[a.Rollout].Phase != gitops.PhaseDegraded {
 		return
 	}
-	if m.w.state.Newest() > a.Release {
+	if newest := m.w.state.Newest(); newest > a.Release && newest >= m.w.state.Floor {
 		require.NotEmpty(m.w.t, a.stop, "%s blocks release %d, which may mend it", a, m.w.state.Newest())
 	}
 }

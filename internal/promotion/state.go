@@ -105,6 +105,9 @@ type Rollout struct {
 	Reopened   bool   `json:"reopened,omitempty"`
 	PlanDigest string `json:"planDigest,omitempty"`
 	SyncBy     string `json:"syncBy,omitempty"` // who asked for a sync while the plan was being made
+	// Carried is the plan that the candidate before it was approved for, as it was
+	// being closed; the approval goes on when the plan comes out the same.
+	Carried string `json:"carried,omitempty"`
 	// Stopping says that it was asked to end: superseded when it runs, closed when
 	// it waits.
 	Stopping bool  `json:"stopping,omitempty"`

@@ -1,6 +1,8 @@
 package promotion
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/tidegate/tidegate/internal/gitops"
@@ -34,7 +36,7 @@ type StageStatus struct {
 	Failed  *ReleaseStatus  `json:"failed,omitempty"`  // not retried until a sync or a newer one
 	Next    *ReleaseStatus  `json:"next,omitempty"`    // queues behind what is running
 	Running *RolloutStatus  `json:"running,omitempty"`
-	Waiting []RolloutStatus `json:"waiting,omitempty"` // at a gate, newest first
+	Waiting []RolloutStatus `json:"waiting,omitempty"` // at a gate, newest release first
 	Retired bool            `json:"retired,omitempty"`
 }
 
@@ -96,11 +98,12 @@ func (s State) stageStatus(st StageState) StageStatus {
 		running := s.rolloutStatus(*st.Running)
 		status.Running = &running
 	}
-	for i := len(st.Waiting) - 1; i >= 0; i-- {
-		if w := st.Waiting[i]; !w.Stopping {
+	for _, w := range st.Waiting {
+		if !w.Stopping {
 			status.Waiting = append(status.Waiting, s.rolloutStatus(w))
 		}
 	}
+	slices.SortStableFunc(status.Waiting, func(a, b RolloutStatus) int { return cmp.Compare(b.Release, a.Release) })
 	return status
 }
 

@@ -6,6 +6,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -101,7 +103,7 @@ func attempt(ctx context.Context, o Options) (client.Client, error) {
 	}
 	c, err := client.DialContext(ctx, client.Options{
 		HostPort: o.Address, Namespace: o.Namespace, Identity: o.Identity, Logger: o.Logger, MetricsHandler: o.Metrics,
-		ConnectionOptions: client.ConnectionOptions{TLS: o.TLS},
+		ConnectionOptions: client.ConnectionOptions{TLS: o.TLS, GrpcCompression: compression(o.Address)},
 	})
 	if err != nil {
 		return nil, classify(err)
@@ -147,4 +149,16 @@ func explain(o Options, err error) error {
 			o.Address, o.Namespace, err, o.Namespace)
 	}
 	return fmt.Errorf("connect to Temporal at %s: %w", o.Address, err)
+}
+
+// compression is none on this machine, where it costs time and saves nothing.
+func compression(address string) client.GrpcCompression {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return &client.GrpcCompressionGzip{}
+	}
+	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
+		return &client.GrpcCompressionNone{}
+	}
+	return &client.GrpcCompressionGzip{}
 }

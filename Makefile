@@ -1,0 +1,131 @@
+# `make` lists the targets. Everything is built and run with nothing but Go; see docs/ for what the programs do.
+SHELL := bash
+.SHELLFLAGS := -o pipefail -ec
+.DEFAULT_GOAL := help
+
+BIN := $(CURDIR)/.local/bin
+KUBERNETES := deploy/local/kubernetes
+KUBERNETES_VERSION := $(shell sed -n 's|^\tk8s.io/kubernetes v\([0-9.]*\).*|\1|p' $(KUBERNETES)/go.mod)
+# What the API server says its version is.
+STAMPED := k8s.io/component-base/version.git
+STAMP := -X=$(STAMPED)Version=v$(KUBERNETES_VERSION) $(join -X=$(STAMPED)Major= -X=$(STAMPED)Minor=,$(wordlist 1,2,$(subst ., ,$(KUBERNETES_VERSION))))
+FUZZTIME ?= 20s
+REGIONS ?= 10
+export REGIONS
+
+# Trees of real projects that some tests deliver; those tests are skipped without it.
+TIDEGATE_CORPUS ?= $(wildcard $(abspath ../shared/corpus))
+export TIDEGATE_CORPUS
+
+# What the tests start besides themselves. A temporal on PATH is used as it is.
+TEMPORAL := $(if $(shell command -v temporal),,$(BIN)/temporal)
+TOOLS := $(BIN)/tidegate-kubernetes $(TEMPORAL)
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^##@/ {print "\n" substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Run
+
+.PHONY: up
+up: tools ## start the local stack: Temporal and REGIONS=10 Kubernetes API servers
+	@go build -o $(BIN)/stack ./deploy/local/cmd/stack
+	@$(BIN)/stack up
+
+.PHONY: down
+down: ## end the local stack and all that runs on it, and remove what they wrote
+	@go run ./deploy/local/cmd/stack down
+
+.PHONY: status
+status: ## show every process of the local stack
+	@go build -o $(BIN)/stack ./deploy/local/cmd/stack
+	@$(BIN)/stack status
+
+.PHONY: ui
+ui: ## tell where to look at the local stack
+	@go build -o $(BIN)/stack ./deploy/local/cmd/stack
+	@$(BIN)/stack ui
+
+.PHONY: demo
+demo: tools build ## deliver to ten regions, from a push to running pods, and show it
+	@go build -o $(BIN)/demo ./deploy/local/cmd/demo
+	@$(BIN)/demo
+
+##@ Build
+
+.PHONY: build
+build: ## build tidegate, tidegate-worker and tidegate-render into .local/bin
+	@mkdir -p $(BIN)
+	CGO_ENABLED=0 go build -trimpath -o $(BIN)/tidegate ./starter
+	CGO_ENABLED=0 go build -trimpath -o $(BIN)/tidegate-worker ./worker
+	CGO_ENABLED=0 go build -trimpath -o $(BIN)/tidegate-render ./internal/render/renderer
+
+.PHONY: tools
+tools: $(TOOLS) ## build the local Kubernetes and Temporal (once, some minutes)
+
+# counted turns the list of packages that `go build -v` prints into a line for every hundredth, and passes on the rest.
+counted := 2>&1 | awk '/^go: downloading/ {next} /^[a-z0-9][^ :]*$$/ {if (++n % 100 == 0) {print "  " n " packages compiled"; fflush()}; next} {print; fflush()}'
+
+$(BIN)/tidegate-kubernetes: $(wildcard $(KUBERNETES)/*.go) $(KUBERNETES)/go.mod $(KUBERNETES)/go.sum
+	@echo "Building etcd, kube-apiserver $(KUBERNETES_VERSION) and the controllers into $@ (once, about four minutes)"
+	@mkdir -p $(BIN)
+	@cd $(KUBERNETES) && CGO_ENABLED=0 go build -v -trimpath -tags grpcnotrace -gcflags=all=-dwarf=false -ldflags '-s -w $(STAMP)' -o $@ . $(counted)
+
+$(BIN)/temporal: deploy/local/temporal/go.mod deploy/local/temporal/go.sum
+	@echo "Building the Temporal server into $@ (once, about three minutes)"
+	@mkdir -p $(BIN)
+	@cd deploy/local/temporal && CGO_ENABLED=0 go build -v -trimpath -ldflags '-s -w' -o $@ github.com/temporalio/cli/cmd/temporal $(counted)
+
+##@ Test
+
+.PHONY: test
+test: tools build ## run every test, with the race detector, against real servers
+	go test -race -timeout 20m ./...
+
+.PHONY: test-short
+test-short: ## run the tests that need no server
+	go test -short ./...
+
+.PHONY: model
+model: ## drive the delivery state machine through 100,000 random lives
+	go test ./internal/promotion -run Model -rapid.checks=100000 -timeout 30m
+
+.PHONY: bench
+bench: ## run the benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: histories
+histories: tools build ## record the workflow histories that later builds replay
+	go test ./workflows/... -run Histories -update
+
+.PHONY: fuzz
+fuzz: ## fuzz every parser for FUZZTIME=20s
+	@grep -roE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sed -E 's|^(.*)/[^/]+:func |\1 |' | sort | \
+	while read -r folder target; do \
+		echo "$$folder $$target"; \
+		go test "$$folder" -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME); \
+	done
+
+##@ Check
+
+LINTERS := $(BIN)/golangci-lint $(BIN)/workflowcheck $(BIN)/gofumpt
+
+$(LINTERS) $(BIN)/govulncheck: deploy/tools/go.mod deploy/tools/go.sum
+	@echo "Building $(@F) into $@ (once)"
+	@mkdir -p $(BIN)
+	@cd deploy/tools && CGO_ENABLED=0 go build -v -trimpath -ldflags '-s -w' -o $@ \
+		"$$(go list tool | grep '/$(@F)$$')" $(counted)
+
+.PHONY: lint
+lint: $(LINTERS) ## check the rules of architecture and style
+	@unformatted=$$($(BIN)/gofumpt -l .); if [ -n "$$unformatted" ]; then echo "run gofumpt -w on:"; echo "$$unformatted"; exit 1; fi
+	$(BIN)/golangci-lint run
+	$(BIN)/workflowcheck ./workflows/...
+
+.PHONY: vuln
+vuln: $(BIN)/govulncheck ## look for known vulnerabilities in what is imported
+	$(BIN)/govulncheck ./...
+
+.PHONY: clean
+clean: down ## remove everything that was built or written
+	rm -rf .local

@@ -1,0 +1,203 @@
+package activities
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/tidegate/tidegate/internal/git"
+	"github.com/tidegate/tidegate/internal/gitops"
+)
+
+// Source reads Git. It holds the credentials of every repository and the
+// mirrors on this worker's disk.
+type Source struct {
+	Mirrors *git.Mirrors
+	Blobs   Blobs
+	// PollEvery is the pause between two rounds of asking every repository.
+	PollEvery time.Duration
+
+	checkouts sync.Map // repository@commit → Checkout, of those made by this process
+}
+
+// SourceAt is a commit of a repository, and where it is dialled.
+type SourceAt struct {
+	RepoURL string `json:"repoURL"`
+	gitops.Ref
+	Commit string `json:"commit"`
+}
+
+// CheckOutInput names the commits to check out.
+type CheckOutInput struct {
+	Sources []SourceAt `json:"sources"`
+}
+
+// CheckOutResult has an artifact for each source, in their order.
+type CheckOutResult struct {
+	Checkouts []Checkout `json:"checkouts"`
+}
+
+// Checkout is the tree of a commit as an artifact: a tar whose bytes depend on
+// the tree alone.
+type Checkout struct {
+	gitops.Ref
+	Commit string `json:"commit"`
+	Digest string `json:"digest"`
+}
+
+// CheckOut puts the trees of commits into the artifact store, where workers
+// without Git credentials find them.
+func (s *Source) CheckOut(ctx context.Context, in CheckOutInput) (CheckOutResult, error) {
+	defer beat(ctx)()
+	var result CheckOutResult
+	for _, at := range in.Sources {
+		c, err := s.checkOut(ctx, at)
+		if err != nil {
+			return result, classify(err)
+		}
+		result.Checkouts = append(result.Checkouts, c)
+	}
+	return result, nil
+}
+
+func (s *Source) checkOut(ctx context.Context, at SourceAt) (Checkout, error) {
+	key := at.Repository + "@" + at.Commit
+	if known, ok := s.checkouts.Load(key); ok {
+		c := known.(Checkout)
+		c.Ref = at.Ref
+		return c, nil
+	}
+	if err := s.Mirrors.Fetch(ctx, at.RepoURL, git.Head{Ref: "", Commit: at.Commit}); err != nil {
+		return Checkout{}, err
+	}
+	var tree bytes.Buffer
+	if _, err := s.Mirrors.Export(ctx, &tree, at.RepoURL, at.Commit, ""); err != nil {
+		return Checkout{}, err
+	}
+	digest, err := s.Blobs.Put(ctx, "checkout", tree.Bytes())
+	if err != nil {
+		return Checkout{}, fmt.Errorf("keep the checkout of %s: %w", key, err)
+	}
+	c := Checkout{Ref: at.Ref, Commit: at.Commit, Digest: digest}
+	s.checkouts.Store(key, c)
+	return c, nil
+}
+
+// NoteReadsInput is what the renders of a Delivery have read.
+type NoteReadsInput struct {
+	Delivery string        `json:"delivery"`
+	Reads    []SourceReads `json:"reads"`
+}
+
+// NoteReads remembers what a Delivery's renders have read, so that a push that
+// changes nothing of it is seen to be none of its business.
+func (s *Source) NoteReads(ctx context.Context, in NoteReadsInput) error {
+	for _, r := range in.Reads {
+		if err := s.Blobs.setNamedJSON(ctx, readsName(in.Delivery, r.Ref), r.Digest); err != nil {
+			return classify(err)
+		}
+	}
+	return nil
+}
+
+func readsName(delivery string, ref gitops.Ref) string {
+	return "reads/" + delivery + "/" + ref.String()
+}
+
+// concerns says whether anything that a Delivery reads differs between two
+// commits. Whatever is not known counts as different.
+func (s *Source) concerns(ctx context.Context, url, delivery string, ref gitops.Ref, before, after string) bool {
+	var digest string
+	var paths []string
+	if found, err := s.Blobs.namedJSON(ctx, readsName(delivery, ref), &digest); err != nil || !found {
+		return true
+	}
+	if err := s.Blobs.getJSON(ctx, digest, &paths); err != nil {
+		return true
+	}
+	old, err := s.Mirrors.TreeHashes(ctx, url, before, paths)
+	if err != nil {
+		return true
+	}
+	present, err := s.Mirrors.TreeHashes(ctx, url, after, paths)
+	return err != nil || !maps.Equal(old, present)
+}
+
+// Moved is a ref that is not where it was noted.
+type Moved struct {
+	Ref    gitops.Ref `json:"ref"`
+	Commit string     `json:"commit"`
+}
+
+// Poll asks every repository of the catalog again and again, one after the
+// other, and returns as soon as a round finds refs that have moved. A repository
+// that does not answer is passed over: its turn comes again.
+func (s *Source) Poll(ctx context.Context) ([]Moved, error) {
+	defer beat(ctx)()
+	ticker := time.NewTicker(s.PollEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		moved, err := s.pollOnce(ctx)
+		if err != nil {
+			return nil, classify(err)
+		}
+		if len(moved) > 0 {
+			return moved, nil
+		}
+	}
+}
+
+func (s *Source) pollOnce(ctx context.Context) ([]Moved, error) {
+	var cat gitops.Catalog
+	if _, err := s.Blobs.namedJSON(ctx, CatalogName, &cat); err != nil {
+		return nil, fmt.Errorf("read the catalog: %w", err)
+	}
+	var moved []Moved
+	asked := map[string]git.Refs{}
+	for _, followed := range refsOf(cat) {
+		refs, ok := asked[followed.Repository]
+		if !ok {
+			var err error
+			if refs, err = s.Mirrors.List(ctx, followed.RepoURL); err != nil {
+				activity.GetLogger(ctx).Info("a repository does not answer", "repository", followed.Repository, "error", err)
+			}
+			asked[followed.Repository] = refs
+		}
+		head, err := refs.Resolve(followed.Revision)
+		if err != nil {
+			continue
+		}
+		if noted, err := s.noted(ctx, followed.Ref); err == nil && noted.Commit != head.Commit {
+			moved = append(moved, Moved{Ref: followed.Ref, Commit: head.Commit})
+		}
+	}
+	return moved, nil
+}
+
+// refsOf lists the distinct refs of a catalog, with where each is dialled. A
+// commit cannot move and is left out.
+func refsOf(cat gitops.Catalog) []SourceAt {
+	var list []SourceAt
+	seen := map[gitops.Ref]bool{}
+	for _, d := range cat.Deliveries {
+		for _, t := range d.Targets {
+			ref := t.Source.Ref()
+			if _, pinned := git.Pinned(ref.Revision); pinned || seen[ref] {
+				continue
+			}
+			seen[ref] = true
+			list = append(list, SourceAt{RepoURL: t.Source.RepoURL, Ref: ref})
+		}
+	}
+	return list
+}

@@ -1,0 +1,22 @@
+package stack
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// processStart returns when the process started, in clock ticks since the machine did, and whether it is more than a
+// zombie. In /proc/<pid>/stat the second field is the program's name in parentheses, which may hold anything; the state is
+// the first field after it, the start the twentieth.
+func processStart(pid int) (started string, running bool, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", false, err
+	}
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	if len(fields) < 20 {
+		return "", false, fmt.Errorf("read /proc/%d/stat: too few fields in %q", pid, text)
+	}
+	return fields[19], fields[0] != "Z" && fields[0] != "X", nil
+}

@@ -1,0 +1,114 @@
+package kube
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/tidegate/tidegate/internal/gitops"
+	"github.com/tidegate/tidegate/internal/manifest"
+)
+
+var (
+	// ErrUnreachable means that the region has not answered for some seconds.
+	ErrUnreachable = errors.New("region does not answer")
+	// ErrFenced means that a newer rollout or attempt has taken the target over:
+	// whoever sees this must stop, and not come back.
+	ErrFenced = errors.New("another rollout or attempt has taken this target over")
+	// ErrRefused means that a plan would do what it must not, such as taking an
+	// object that is not ours.
+	ErrRefused = errors.New("refused")
+	// ErrForbidden means that the region does not let us in, or not do this.
+	ErrForbidden = errors.New("forbidden by the region")
+)
+
+// errSilent is the cause of a request's cancellation when its region has gone
+// silent.
+var errSilent = errors.New("no answer")
+
+// errMoved means that an object is not the one that was expected: it was changed,
+// deleted or made anew by somebody else.
+var errMoved = errors.New("it was changed by somebody else")
+
+// severity says what to do about a failed request.
+type severity int
+
+const (
+	final   severity = iota // it would fail again
+	passing                 // it may pass: throttled, conflict, server error
+	down                    // there was no answer
+)
+
+func severityOf(err error) severity {
+	var status apierrors.APIStatus
+	if errors.Is(err, errMoved) {
+		return final
+	}
+	if !errors.As(err, &status) {
+		return down
+	}
+	switch code := status.Status().Code; {
+	case apierrors.IsTooManyRequests(err), apierrors.IsConflict(err), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
+		return passing
+	case code >= 500:
+		return passing
+	default:
+		return final
+	}
+}
+
+// isUnserved says whether the server knows no such resource, rather than no such
+// object: its kind is not served yet, or no longer.
+func isUnserved(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	d := status.Status().Details
+	return d == nil || d.Name == ""
+}
+
+// typed gives a failed request the type that callers tell apart.
+func (r *Region) typed(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		return fmt.Errorf("%w: %w", ErrForbidden, err)
+	default:
+		return err
+	}
+}
+
+// issue is a failed object in words for people: the server's own, without a
+// Secret's values.
+func issue(o PlannedObject, err error) gitops.ObjectIssue {
+	message := err.Error()
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		message = status.Status().Message
+		if reason := status.Status().Reason; reason != "" {
+			message = string(reason) + ": " + message
+		}
+	}
+	if o.Key.Group == "" && o.Key.Kind == "Secret" && len(o.Content) > 0 {
+		var content map[string]any
+		if json.Unmarshal(o.Content, &content) != nil {
+			message = manifest.Redacted // what it is cannot be told
+		}
+		message = manifest.RedactMessage(content, message)
+	}
+	return gitops.ObjectIssue{Object: o.Key.String(), Health: gitops.Missing, Message: clip(message)}
+}
+
+// clip bounds a message: some servers repeat the whole object.
+func clip(s string) string {
+	const limit = 600
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + " …"
+}

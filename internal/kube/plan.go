@@ -1,0 +1,322 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/tidegate/tidegate/internal/diff"
+	"github.com/tidegate/tidegate/internal/gitops"
+	"github.com/tidegate/tidegate/internal/health"
+	"github.com/tidegate/tidegate/internal/manifest"
+	"github.com/tidegate/tidegate/internal/waves"
+)
+
+// PlanInput is what a plan is made from.
+type PlanInput struct {
+	Target gitops.Target
+	Bundle []byte // rendered objects, a JSON list
+	Digest string // of the bundle
+	MAC    manifest.MAC
+}
+
+// Plan says what has to be done to bring one target to a bundle. It is a value:
+// it is kept as an artifact, and carried out step by step later.
+type Plan struct {
+	Target string `json:"target"`
+	Region string `json:"region"`
+	Bundle string `json:"bundle"`
+	// Digest covers the desired objects, the prune set and the policy.
+	Digest    string     `json:"digest"`
+	Steps     []PlanStep `json:"steps"`
+	Unchanged int        `json:"unchanged"`
+	// Kept are objects that are no longer desired and stay, with the reason: the
+	// target is OutOfSync while there are any.
+	Kept []gitops.ObjectIssue `json:"kept,omitempty"`
+	// Forgotten are records of objects that are gone, or no longer ours.
+	Forgotten []gitops.ObjectKey `json:"forgotten,omitempty"`
+	// PruneNeedsApproval says why; empty when it does not.
+	PruneNeedsApproval string `json:"pruneNeedsApproval,omitempty"`
+}
+
+// PlanStep is one wave of a plan.
+type PlanStep struct {
+	Phase gitops.StepPhase `json:"phase"`
+	Wave  int              `json:"wave"`
+	// Groups are done one after the other, the members of one at the same time.
+	Groups [][]PlannedObject `json:"groups"`
+}
+
+// PlannedObject is what is to be done with one object.
+type PlannedObject struct {
+	Key        gitops.ObjectKey `json:"key"`
+	APIVersion string           `json:"apiVersion"`
+	Action     diff.Action      `json:"action"`
+	Reason     string           `json:"reason,omitempty"`
+	Digest     string           `json:"digest,omitempty"`  // of what is desired
+	Content    json.RawMessage  `json:"content,omitempty"` // what is applied, for creates and changes
+	// Tracked says that the object's health is waited for.
+	Tracked bool `json:"tracked,omitempty"`
+	// Shared objects are created or kept, and never recorded as the target's own.
+	Shared bool `json:"shared,omitempty"`
+	// UID and Generation are of the live object, for what is unchanged or deleted.
+	UID        string `json:"uid,omitempty"`
+	Generation int64  `json:"generation,omitempty"`
+}
+
+// writes says whether carrying out the plan writes this object.
+func (o PlannedObject) writes() bool { return o.Action == diff.Create || o.Action == diff.Change }
+
+// desired is one object of the bundle on its way into the plan.
+type desired struct {
+	manifest.Object
+	digest  string
+	encoded json.RawMessage
+	shared  bool
+}
+
+// Plan compares a bundle with a region. It writes nothing. It returns an error of
+// kind manifest.ErrInvalid, manifest.ErrNotSupported or ErrRefused that names
+// every object at fault, and ErrUnreachable when the region does not answer.
+func (r *Region) Plan(ctx context.Context, in PlanInput) (Plan, error) {
+	plan, err := r.plan(ctx, in)
+	if isUnserved(err) { // what the region serves has changed: now that is known
+		plan, err = r.plan(ctx, in)
+	}
+	if err != nil {
+		return Plan{}, fmt.Errorf("plan %s in region %s: %w", in.Target.Name, r.settings.Name, err)
+	}
+	return plan, nil
+}
+
+func (r *Region) plan(ctx context.Context, in PlanInput) (Plan, error) {
+	inv, err := r.readInventory(ctx, in.Target.Name)
+	if err != nil {
+		return Plan{}, fmt.Errorf("read the inventory: %w", err)
+	}
+	wanted, err := r.desire(ctx, in)
+	if err != nil {
+		return Plan{}, err
+	}
+	v := &view{region: r, mac: in.MAC, wanted: wanted, records: inv.byKey(), live: map[gitops.ObjectKey]diff.Live{}}
+	if err := v.read(ctx); err != nil {
+		return Plan{}, err
+	}
+	verdicts, err := v.compare(ctx, in.Target)
+	if err != nil {
+		return Plan{}, err
+	}
+	if err := refused(verdicts); err != nil {
+		return Plan{}, err
+	}
+	return v.assemble(in, verdicts)
+}
+
+// desire is the bundle as this target wants it, digested, with the destination
+// namespace in front where that is to be created.
+func (r *Region) desire(ctx context.Context, in PlanInput) ([]desired, error) {
+	objects, err := manifest.Parse(in.Bundle)
+	if err != nil {
+		return nil, err
+	}
+	placed, err := manifest.Place(objects, manifest.Placement{
+		Target: in.Target.Name, Namespace: in.Target.Namespace,
+		Namespaced: func(gvk schema.GroupVersionKind) (bool, error) {
+			res, err := r.resourceOf(ctx, gvk)
+			return res.namespaced, err
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	wanted := make([]desired, 0, len(placed)+1)
+	if ns, ok := destination(in.Target, placed); ok {
+		wanted = append(wanted, desired{Object: ns, shared: true})
+	}
+	for _, o := range placed {
+		wanted = append(wanted, desired{Object: o})
+	}
+	for i := range wanted {
+		if wanted[i].encoded, err = manifest.Encode(wanted[i].Content); err != nil {
+			return nil, err
+		}
+		wanted[i].digest = in.MAC.Digest(wanted[i].encoded)
+	}
+	return wanted, nil
+}
+
+// destination is the namespace that CreateNamespace=true asks for, unless the
+// bundle brings it.
+func destination(t gitops.Target, placed []manifest.Object) (manifest.Object, bool) {
+	key := gitops.ObjectKey{Kind: "Namespace", Name: t.Namespace}
+	if !t.SyncPolicy.Has("CreateNamespace") || t.Namespace == "" || len(placed) == 0 {
+		return manifest.Object{}, false
+	}
+	if slices.ContainsFunc(placed, func(o manifest.Object) bool { return o.Key == key }) {
+		return manifest.Object{}, false
+	}
+	first := slices.MinFunc(placed, func(a, b manifest.Object) int { return a.Options.Wave - b.Options.Wave })
+	labels, annotations := map[string]any{manifest.LabelManaged: "true"}, map[string]any{}
+	for k, v := range t.SyncPolicy.NamespaceLabels {
+		labels[k] = v
+	}
+	for k, v := range t.SyncPolicy.NamespaceAnnotations {
+		annotations[k] = v
+	}
+	metadata := map[string]any{"name": t.Namespace, "labels": labels}
+	if len(annotations) > 0 {
+		metadata["annotations"] = annotations
+	}
+	return manifest.Object{
+		Key: key, APIVersion: "v1", Options: manifest.Options{Wave: first.Options.Wave},
+		Content: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata},
+	}, true
+}
+
+// maxNamed bounds how many objects an error names.
+const maxNamed = 10
+
+// refused is the error about the objects that exist and are not ours.
+func refused(verdicts []diff.Verdict) error {
+	var names []string
+	n := 0
+	for _, v := range verdicts {
+		if v.Action != diff.Refuse {
+			continue
+		}
+		if n++; n <= maxNamed {
+			names = append(names, fmt.Sprintf("%s: %s", v.Key, v.Reason))
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	if n > maxNamed {
+		names = append(names, fmt.Sprintf("and %d more", n-maxNamed))
+	}
+	return fmt.Errorf("%w: %s", ErrRefused, strings.Join(names, "; "))
+}
+
+// assemble makes the plan of the verdicts.
+func (v *view) assemble(in PlanInput, verdicts []diff.Verdict) (Plan, error) {
+	plan := Plan{Target: in.Target.Name, Region: v.region.settings.Name, Bundle: in.Digest}
+	var prune []gitops.ObjectKey
+	for i, verdict := range verdicts {
+		switch verdict.Action {
+		case diff.Unchanged:
+			plan.Unchanged++
+		case diff.Prune:
+			prune = append(prune, verdict.Key)
+		case diff.Keep:
+			plan.Kept = append(plan.Kept, gitops.ObjectIssue{Object: verdict.Key.String(), Message: verdict.Reason})
+		case diff.Forget:
+			plan.Forgotten = append(plan.Forgotten, verdict.Key)
+		case diff.Look, diff.Refuse:
+			return plan, fmt.Errorf("%s is still to be judged: %s", verdicts[i].Key, verdict.Action)
+		}
+	}
+	if len(v.wanted) == 0 && len(prune) > 0 && !in.Target.SyncPolicy.AllowEmpty {
+		return plan, fmt.Errorf("%w: the bundle is empty, which would delete all %d objects; set syncPolicy.automated.allowEmpty if that is meant", ErrRefused, len(prune))
+	}
+	plan.PruneNeedsApproval = diff.PruneNeedsApproval(prune, len(v.records))
+	plan.Steps = append(v.applySteps(verdicts), v.pruneSteps(prune)...)
+	plan.Digest = v.digest(in.Target, prune)
+	return plan, nil
+}
+
+func (v *view) applySteps(verdicts []diff.Verdict) []PlanStep {
+	items := make([]waves.Item, len(v.wanted))
+	for i, d := range v.wanted {
+		items[i] = waves.Item{Key: d.Key, Wave: d.Options.Wave}
+		items[i].Defines, _, _ = manifest.DefinedKind(d.Content)
+	}
+	var steps []PlanStep
+	for _, s := range waves.Order(items) {
+		step := PlanStep{Phase: gitops.Sync, Wave: s.Wave}
+		for _, group := range s.Groups {
+			objects := make([]PlannedObject, 0, len(group))
+			for _, i := range group {
+				objects = append(objects, v.planned(v.wanted[i], verdicts[i]))
+			}
+			step.Groups = append(step.Groups, objects)
+		}
+		if step.Applies()+step.Waits() > 0 {
+			steps = append(steps, step)
+		}
+	}
+	return steps
+}
+
+func (v *view) planned(d desired, verdict diff.Verdict) PlannedObject {
+	live := v.live[d.Key]
+	o := PlannedObject{
+		Key: d.Key, APIVersion: d.APIVersion, Action: verdict.Action, Reason: verdict.Reason, Digest: d.digest,
+		Tracked: health.Tracked(d.Content), Shared: d.shared, UID: live.UID, Generation: live.Generation,
+	}
+	if o.writes() {
+		o.Content = d.encoded
+	}
+	return o
+}
+
+// pruneSteps deletes in the opposite order of an apply.
+func (v *view) pruneSteps(prune []gitops.ObjectKey) []PlanStep {
+	items := make([]waves.Item, len(prune))
+	for i, key := range prune {
+		items[i] = waves.Item{Key: key, Wave: v.records[key].Wave}
+	}
+	var steps []PlanStep
+	for _, s := range waves.Reverse(items) {
+		step := PlanStep{Phase: gitops.Prune, Wave: s.Wave}
+		for _, group := range s.Groups {
+			objects := make([]PlannedObject, 0, len(group))
+			for _, i := range group {
+				key := prune[i]
+				objects = append(objects, PlannedObject{Key: key, APIVersion: v.records[key].APIVersion, Action: diff.Prune, UID: v.live[key].UID})
+			}
+			step.Groups = append(step.Groups, objects)
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+// digest is the plan's: over what is desired, what is deleted, and the policy; not
+// over the live objects, so that it stays the same while nothing else changes.
+func (v *view) digest(t gitops.Target, prune []gitops.ObjectKey) string {
+	lines := make([]string, 0, len(v.wanted)+len(prune)+1)
+	for _, d := range v.wanted {
+		lines = append(lines, fmt.Sprintf("want %q %s", d.Key, d.digest))
+	}
+	for _, key := range prune {
+		lines = append(lines, fmt.Sprintf("prune %q", key))
+	}
+	slices.Sort(lines)
+	lines = append(lines, fmt.Sprintf("policy prune=%t allowEmpty=%t options=%q", t.SyncPolicy.Prune, t.SyncPolicy.AllowEmpty, t.SyncPolicy.Options))
+	return v.mac("plan", []byte(strings.Join(lines, "\n")))
+}
+
+// Applies is how many objects the step writes or deletes.
+func (s PlanStep) Applies() int {
+	return s.count(func(o PlannedObject) bool { return o.writes() || o.Action == diff.Prune })
+}
+
+// Waits is how many objects the step waits for: to be healthy, or to be gone.
+func (s PlanStep) Waits() int {
+	return s.count(func(o PlannedObject) bool { return o.Tracked || o.Action == diff.Prune })
+}
+
+func (s PlanStep) count(match func(PlannedObject) bool) (n int) {
+	for _, group := range s.Groups {
+		for _, o := range group {
+			if match(o) {
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,121 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+const (
+	stderrTail = 8 << 10
+	// pipeDelay is how long output is waited for once the program has ended: a
+	// grandchild that left the group may hold the pipe open for ever.
+	pipeDelay = time.Second
+)
+
+// Process runs programs as plain processes: in a process group of their own that
+// is killed as a whole, without this process's environment, with limits on time,
+// output, memory and core dumps. It does not keep a program from the network or
+// the host's files, nor a grandchild that leaves the group from living on.
+type Process struct{}
+
+// Run runs a job and returns what it wrote. When the program did not end well,
+// the error is an *Error; when ctx ended first, it is that of ctx. Nothing of the
+// group is alive in any case.
+func (Process) Run(ctx context.Context, job Job) (Result, error) {
+	limits := job.Limits.withDefaults()
+	scratch, err := os.MkdirTemp("", "tidegate-job-")
+	if err != nil {
+		return Result{}, fmt.Errorf("make a scratch folder for %s: %w", filepath.Base(job.Path), err)
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+
+	// The signal on the parent's death follows the thread that starts the child, so
+	// that thread must live as long as the child does.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+
+	bounded, cancel := context.WithTimeoutCause(ctx, limits.Wall, ErrTimeout)
+	defer cancel()
+	bounded, stop := context.WithCancelCause(bounded)
+	defer stop(nil)
+	out := &capped{limit: limits.Output, exceeded: func() { stop(ErrOutputLimit) }}
+	stderr := &tail{limit: stderrTail}
+	cmd := exec.CommandContext(bounded, job.Path, job.Args...) //nolint:gosec // running a program is the purpose; callers name it
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = job.Dir, out, stderr, environment(scratch, limits)
+	cmd.WaitDelay = pipeDelay
+	if err = start(cmd, job.Stdin, limits); err != nil {
+		return Result{}, &Error{Kind: ErrStart, Program: filepath.Base(job.Path), Detail: err.Error()}
+	}
+	err = cmd.Wait()
+	_ = killGroup(cmd.Process) // what the program left behind
+	if ctx.Err() != nil {
+		return Result{}, fmt.Errorf("run %s: %w", job.Path, ctx.Err())
+	}
+	data, over := out.result()
+	if err == nil && !over {
+		return Result{Output: data, Stderr: stderr.String()}, nil
+	}
+	return Result{}, explain(job, context.Cause(bounded), err, stderr.String())
+}
+
+// environment is all that a program gets.
+func environment(scratch string, limits Limits) []string {
+	return []string{
+		"PATH=", "HOME=/nonexistent", "TMPDIR=" + scratch, "LANG=C.UTF-8",
+		fmt.Sprintf("GOMEMLIMIT=%d", limits.Memory/4*3),
+	}
+}
+
+// start starts the program and gives it its input only once its limits hold.
+func start(cmd *exec.Cmd, stdin []byte, limits Limits) error {
+	cmd.SysProcAttr = ownGroup()
+	cmd.Cancel = func() error { return killGroup(cmd.Process) }
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if err := limit(cmd.Process.Pid, limits); err != nil {
+		_ = killGroup(cmd.Process)
+		return errors.Join(err, cmd.Wait())
+	}
+	go func() {
+		// A program that does not read to the end says itself why.
+		_, _ = io.Copy(input, bytes.NewReader(stdin))
+		_ = input.Close()
+	}()
+	return nil
+}
+
+// explain says why a program did not end well.
+func explain(job Job, cause, err error, stderr string) error {
+	limits := job.Limits.withDefaults()
+	e := &Error{Kind: ErrCrashed, Program: filepath.Base(job.Path), Stderr: stderr}
+	switch {
+	case errors.Is(cause, ErrOutputLimit):
+		e.Kind, e.Detail = ErrOutputLimit, fmt.Sprintf("more than %d bytes", limits.Output)
+	case errors.Is(cause, ErrTimeout):
+		e.Kind, e.Detail = ErrTimeout, "after "+limits.Wall.String()
+	case ranOut(stderr):
+		e.Kind, e.Detail = ErrMemoryLimit, fmt.Sprintf("the limit is %d MiB", limits.Memory>>20)
+	default:
+		e.Detail = err.Error()
+	}
+	return e
+}
+
+// ranOut recognises how the Go runtime and the C library report it.
+func ranOut(stderr string) bool {
+	return strings.Contains(stderr, "out of memory") || strings.Contains(stderr, "annot allocate memory")
+}

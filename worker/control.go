@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"github.com/tidegate/tidegate/activities"
+	"github.com/tidegate/tidegate/internal/git"
+	"github.com/tidegate/tidegate/internal/temporalclient"
+	"github.com/tidegate/tidegate/workflows"
+)
+
+// catalogEvery is how often the catalog's folder is looked at.
+const catalogEvery = time.Second
+
+// control serves the workflows, and the activities that need neither a sandbox
+// nor a region.
+func (p program) control(ctx context.Context) (worker.Worker, error) {
+	if err := temporalclient.EnsureSearchAttributes(ctx, p.temporal, p.settings.Temporal.Namespace, searchAttributes()); err != nil {
+		return nil, err
+	}
+	mirrors, err := git.New(git.Options{Dir: p.settings.Git.Mirrors, FileRoot: p.settings.Git.FileRoot, Credentials: credentials(p.settings.Git.Credentials, p.log)})
+	if err != nil {
+		return nil, fmt.Errorf("open the Git mirrors: %w", err)
+	}
+	blobs := activities.Blobs{Store: p.store}
+	w := worker.New(p.temporal, workflows.TaskQueue, worker.Options{
+		WorkerStopTimeout: stopTimeout, DisableRegistrationAliasing: true,
+		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: 5}),
+		ActivityTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: 5}),
+	})
+	register(w, workflows.PushType, workflows.Push)
+	register(w, workflows.DeliveryType, workflows.Delivery)
+	register(w, workflows.RolloutType, workflows.Rollout)
+	register(w, workflows.CatalogType, workflows.Catalog)
+	register(w, workflows.PollType, workflows.Poll)
+	w.RegisterActivity(&activities.Source{Mirrors: mirrors, Blobs: blobs, PollEvery: p.settings.Git.PollInterval})
+	w.RegisterActivity(&activities.Courier{Temporal: p.temporal})
+	w.RegisterActivity(&activities.Keeper{Blobs: blobs})
+	w.RegisterActivity(&activities.Librarian{
+		Dir: p.settings.Catalog.Path, Regions: p.settings.Fleet(), Identity: git.NormalizeURL, Blobs: blobs, Every: catalogEvery,
+	})
+	return w, nil
+}
+
+func register(w worker.Worker, name string, workflowFunc any) {
+	w.RegisterWorkflowWithOptions(workflowFunc, workflow.RegisterOptions{Name: name})
+}
+
+// searchAttributes are what the workflows set, with their types.
+func searchAttributes() map[string]enumspb.IndexedValueType {
+	keyword, number := enumspb.INDEXED_VALUE_TYPE_KEYWORD, enumspb.INDEXED_VALUE_TYPE_INT
+	return map[string]enumspb.IndexedValueType{
+		workflows.AttrDelivery.GetName(): keyword, workflows.AttrStage.GetName(): keyword, workflows.AttrPhase.GetName(): keyword,
+		workflows.AttrRevision.GetName(): keyword, workflows.AttrRepository.GetName(): keyword, workflows.AttrRelease.GetName(): number,
+	}
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"go.temporal.io/sdk/worker"
+
+	"github.com/tidegate/tidegate/activities"
+	"github.com/tidegate/tidegate/internal/config"
+	"github.com/tidegate/tidegate/internal/kube"
+)
+
+// Slots of a region's two queues: few for what writes, so that a region is never
+// flooded; many for what only waits.
+const (
+	regionSlots     = 8
+	regionWaitSlots = 5000
+)
+
+// regions serves the queues of every region that this worker has credentials
+// for. A region that is down is served too: that is how it is found to be down.
+func (p program) regions(ctx context.Context) ([]worker.Worker, error) {
+	open := map[string]*kube.Region{}
+	for _, name := range p.options.regions {
+		settings, _ := p.settings.Region(name)
+		region, err := kube.Open(ctx, regionSettings(settings))
+		if err != nil {
+			return nil, err
+		}
+		open[name] = region
+	}
+	region := &activities.Region{
+		Kube: func(name string) (*kube.Region, error) {
+			if r, ok := open[name]; ok {
+				return r, nil
+			}
+			return nil, fmt.Errorf("this worker does not serve region %s", name)
+		},
+		Store: activities.Blobs{Store: p.store}, MAC: p.store.MAC, Metrics: p.metrics,
+	}
+	var workers []worker.Worker
+	for _, name := range p.options.regions {
+		for queue, slots := range map[string]int{activities.RegionQueue(name): regionSlots, activities.RegionWaitQueue(name): regionWaitSlots} {
+			w := worker.New(p.temporal, queue, worker.Options{
+				DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: slots, WorkerStopTimeout: stopTimeout, DisableRegistrationAliasing: true,
+			})
+			w.RegisterActivity(region)
+			workers = append(workers, w)
+		}
+	}
+	return workers, nil
+}
+
+func regionSettings(s config.Region) kube.Settings {
+	return kube.Settings{
+		Name: s.Name, Kubeconfig: s.Kubeconfig, Context: s.Context, Version: version(),
+		QPS: float32(s.QPS), Burst: int(2 * s.QPS), InFlight: s.InFlight,
+	}
+}

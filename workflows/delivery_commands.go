@@ -1,0 +1,184 @@
+package workflows
+
+import (
+	"fmt"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/tidegate/tidegate/activities"
+	"github.com/tidegate/tidegate/internal/gitops"
+	"github.com/tidegate/tidegate/internal/promotion"
+)
+
+// carryOut does what the rules have decided. Nothing here decides anything, and
+// nothing blocks: what takes time runs in a coroutine that posts an event when
+// it is done.
+func (d *delivery) carryOut(ctx workflow.Context, c promotion.Command) {
+	switch c.Kind {
+	case promotion.Render:
+		d.background(ctx, func(ctx workflow.Context) { d.render(ctx, c) })
+	case promotion.StartRollout:
+		d.start(ctx, c)
+	case promotion.Grant:
+		d.order(ctx, c.Stage, c.Rollout, SignalGrant, Grant{})
+	case promotion.Supersede:
+		d.order(ctx, c.Stage, c.Rollout, SignalSupersede, Stop{Reason: c.Reason})
+	case promotion.CloseRollout:
+		d.order(ctx, c.Stage, c.Rollout, SignalClose, Stop{Reason: c.Reason})
+	case promotion.Approve:
+		d.order(ctx, c.Stage, c.Rollout, SignalApprove, Decision{Gate: c.Gate, PlanDigest: c.PlanDigest, By: c.By, Reason: "sync"})
+	case promotion.Probe:
+		d.probe(ctx, c.Region)
+	case promotion.Checkpoint:
+		d.save(ctx)
+	default:
+		workflow.GetLogger(ctx).Error("a command that nobody knows", "kind", string(c.Kind))
+	}
+}
+
+// background runs what a new run could not take over.
+func (d *delivery) background(ctx workflow.Context, do func(workflow.Context)) {
+	d.busy++
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		do(ctx)
+		d.busy--
+	})
+}
+
+// render makes the bundles of every target at the heads that the command names.
+func (d *delivery) render(ctx workflow.Context, c promotion.Command) {
+	spec := d.state.Spec
+	failed := func(err error) {
+		d.post(promotion.Event{Kind: promotion.RenderFailed, At: workflow.Now(ctx), Render: c.Render, Message: explain(err)})
+	}
+	checkouts, err := checkOut(ctx, activities.CheckOutInput{Sources: withURLs(spec, c.Sources)})
+	if err != nil {
+		failed(err)
+		return
+	}
+	rendered, err := renderTargets(ctx, activities.RenderInput{Checkouts: checkouts.Checkouts, Targets: spec.Targets})
+	if err != nil {
+		failed(err)
+		return
+	}
+	d.post(promotion.Event{Kind: promotion.Rendered, At: workflow.Now(ctx), Render: c.Render, Sources: c.Sources, Bundles: rendered.Bundles})
+	if err := noteReads(ctx, activities.NoteReadsInput{Delivery: d.key, Reads: rendered.Reads}); err != nil {
+		workflow.GetLogger(ctx).Warn("what was read is not noted: the next push renders again", "error", err)
+	}
+}
+
+// withURLs adds where each source is dialled.
+func withURLs(spec gitops.Delivery, sources []gitops.ResolvedSource) []activities.SourceAt {
+	urls := map[string]string{}
+	for _, t := range spec.Targets {
+		urls[t.Source.Repository] = t.Source.RepoURL
+	}
+	result := make([]activities.SourceAt, 0, len(sources))
+	for _, s := range sources {
+		result = append(result, activities.SourceAt{RepoURL: urls[s.Repository], Ref: s.Ref, Commit: s.Commit})
+	}
+	return result
+}
+
+// start starts a Rollout, and watches it: it may be terminated from outside.
+func (d *delivery) start(ctx workflow.Context, c promotion.Command) {
+	in := d.rolloutInput(c)
+	id := RolloutID(d.key, c.Stage, c.Rollout)
+	child := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID: id, TaskQueue: TaskQueue,
+		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		StaticSummary:         fmt.Sprintf("release %d (%s) into %s", in.Release, short(in.Revision), in.Stage),
+		TypedSearchAttributes: temporal.NewSearchAttributes(
+			AttrDelivery.ValueSet(d.key), AttrStage.ValueSet(c.Stage), AttrRelease.ValueSet(int64(in.Release)), AttrRevision.ValueSet(in.Revision),
+		),
+	})
+	future := workflow.ExecuteChildWorkflow(child, Rollout, in)
+	d.background(ctx, func(ctx workflow.Context) {
+		if err := future.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
+			workflow.GetLogger(ctx).Error("the rollout does not start", "rollout", id, "error", err)
+		}
+	})
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		_ = future.Get(ctx, nil)
+		d.gone(ctx, c.Stage, c.Rollout)
+	})
+}
+
+func (d *delivery) rolloutInput(c promotion.Command) RolloutInput {
+	release, _ := d.state.Release(c.Release)
+	in := RolloutInput{
+		Delivery: d.key, Stage: c.Stage, Number: c.Rollout, Release: c.Release, Revision: release.Revision(),
+		Gates: c.Gates, Granted: c.Granted, CatchUp: c.CatchUp,
+	}
+	for _, name := range c.Targets {
+		t, declared := d.state.Spec.Target(name)
+		bundle, rendered := release.Bundle(name)
+		if declared && rendered {
+			in.Targets = append(in.Targets, TargetInput{Target: t, Bundle: bundle})
+		}
+	}
+	return in
+}
+
+// watch waits for a rollout that an earlier run started.
+func (d *delivery) watch(ctx workflow.Context, stage string, number int) {
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		if _, err := awaitClose(ctx, RolloutID(d.key, stage, number)); err == nil {
+			d.gone(ctx, stage, number)
+		}
+	})
+}
+
+// gone tells the rules that a rollout's workflow has closed. What it reported
+// before that stands.
+func (d *delivery) gone(ctx workflow.Context, stage string, number int) {
+	d.post(promotion.Event{Kind: promotion.RolloutGone, At: workflow.Now(ctx), Stage: stage, Rollout: number, Phase: gitops.PhaseAborted})
+}
+
+// order signals one of this Delivery's rollouts. A rollout that is gone needs no
+// order; its end is an event of its own.
+func (d *delivery) order(ctx workflow.Context, stage string, number int, signal string, payload any) {
+	d.background(ctx, func(ctx workflow.Context) {
+		id := RolloutID(d.key, stage, number)
+		if err := workflow.SignalExternalWorkflow(ctx, id, "", signal, payload).Get(ctx, nil); err != nil {
+			workflow.GetLogger(ctx).Info("the rollout takes no order", "rollout", id, "signal", signal, "error", err)
+		}
+	})
+}
+
+// probe asks an unreachable region until it answers.
+func (d *delivery) probe(ctx workflow.Context, region string) {
+	if d.probing[region] {
+		return
+	}
+	d.probing[region] = true
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		err := probeRegion(ctx, region)
+		d.probing[region] = false
+		if err == nil {
+			d.post(promotion.Event{Kind: promotion.RegionRecovered, At: workflow.Now(ctx), Region: region})
+		}
+	})
+}
+
+// save writes a checkpoint. While one is being written the next one waits, and
+// takes in everything that has changed meanwhile.
+func (d *delivery) save(ctx workflow.Context) {
+	d.unsaved = true
+	if d.saving {
+		return
+	}
+	d.saving = true
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for d.unsaved {
+			d.unsaved = false
+			if err := saveCheckpoint(ctx, d.key, d.state); err != nil {
+				workflow.GetLogger(ctx).Error("the checkpoint is not saved", "error", err)
+			}
+		}
+		d.saving = false
+	})
+}

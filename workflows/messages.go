@@ -1,0 +1,212 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/tidegate/tidegate/internal/gitops"
+	"github.com/tidegate/tidegate/internal/promotion"
+)
+
+// Search attributes that every Temporal namespace used by Tidegate must have;
+// the worker registers them when it starts.
+var (
+	AttrDelivery   = temporal.NewSearchAttributeKeyKeyword("TidegateDelivery")
+	AttrStage      = temporal.NewSearchAttributeKeyKeyword("TidegateStage")
+	AttrPhase      = temporal.NewSearchAttributeKeyKeyword("TidegatePhase")
+	AttrRelease    = temporal.NewSearchAttributeKeyInt64("TidegateRelease")
+	AttrRevision   = temporal.NewSearchAttributeKeyKeyword("TidegateRevision")
+	AttrRepository = temporal.NewSearchAttributeKeyKeyword("TidegateRepository")
+)
+
+// Names of signals, updates and queries.
+const (
+	SignalHint          = "hint"          // Push: Hint
+	SignalEvent         = "event"         // Delivery: promotion.Event
+	SignalSpecification = "specification" // Delivery: Specification
+	SignalApprove       = "approve"       // Rollout: Decision
+	SignalReject        = "reject"        // Rollout: Decision
+	SignalGrant         = "grant"         // Rollout: Grant
+	SignalSupersede     = "supersede"     // Rollout: Stop
+	SignalClose         = "close"         // Rollout: Stop
+	SignalRefresh       = "refresh"       // Catalog: nothing
+
+	UpdateApprove = "approve" // Rollout: Decision → DecisionResult
+	UpdateReject  = "reject"  // Rollout: Decision → DecisionResult
+	UpdateSync    = "sync"    // Delivery: SyncRequest → SyncResult
+
+	QueryStatus = "status" // Delivery: promotion.Status; Rollout: RolloutStatus; Catalog: CatalogStatus
+	QueryState  = "state"  // Delivery: promotion.State
+)
+
+// PushInput starts a Push.
+type PushInput struct {
+	Ref gitops.Ref `json:"ref"`
+}
+
+// Hint says that a ref may have moved. It is never believed: Git is asked.
+type Hint struct {
+	Commit string `json:"commit,omitempty"` // what the sender believes the head to be; may be empty
+	From   string `json:"from"`             // "github <delivery id>", "poll", "delivery"
+	// For is a Delivery that must be told where the ref stands even if nothing has
+	// moved: it is new, or has lost its memory.
+	For string `json:"for,omitempty"`
+}
+
+// PushResult is how a Push ended.
+type PushResult struct {
+	Commit string `json:"commit"`
+	// Deliveries are those that were told.
+	Deliveries []string `json:"deliveries,omitempty"`
+	Message    string   `json:"message"`
+}
+
+// DeliveryInput starts a Delivery, or goes on with one in a new run.
+type DeliveryInput struct {
+	Key string `json:"key"`
+	// State is nil at the very first start and after a loss; the checkpoint is
+	// read then.
+	State *promotion.State `json:"state,omitempty"`
+	// Inbox are events that the run before had not handled.
+	Inbox []promotion.Event `json:"inbox,omitempty"`
+	// Specification is one that the run before had not taken in.
+	Specification *Specification `json:"specification,omitempty"`
+}
+
+// Specification tells a Delivery that the catalog declares it differently, or no
+// longer.
+type Specification struct {
+	Digest  string `json:"digest,omitempty"` // of the artifact that holds the gitops.Delivery
+	Retired bool   `json:"retired,omitempty"`
+}
+
+// SyncRequest asks a Delivery to deliver its newest release now: it opens
+// implied sync gates and retries what failed.
+type SyncRequest struct {
+	By string `json:"by"`
+}
+
+// SyncResult answers a SyncRequest.
+type SyncResult struct {
+	Message string `json:"message"`
+}
+
+// RolloutInput starts a Rollout: one release into one stage.
+type RolloutInput struct {
+	Delivery string        `json:"delivery"` // project/name
+	Stage    string        `json:"stage"`
+	Number   int           `json:"number"` // the rollout's own counter within the Delivery: its epoch
+	Release  int           `json:"release"`
+	Revision string        `json:"revision"`
+	Targets  []TargetInput `json:"targets"`
+	Gates    []gitops.Gate `json:"gates,omitempty"`
+	Granted  bool          `json:"granted"` // holds the stage's lock from the start
+	CatchUp  bool          `json:"catchUp,omitempty"`
+}
+
+// TargetInput is one target of a Rollout and what it is to become.
+type TargetInput struct {
+	Target gitops.Target `json:"target"`
+	Bundle gitops.Bundle `json:"bundle"`
+}
+
+// Grant gives a Rollout its stage's lock.
+type Grant struct{}
+
+// Stop asks a Rollout to end: at its next safe point, or at once at a gate.
+type Stop struct {
+	Reason string `json:"reason"`
+}
+
+// Decision is somebody's answer to a gate. It counts only when it names the
+// plan that was shown.
+type Decision struct {
+	Gate       string `json:"gate"`
+	PlanDigest string `json:"planDigest"`
+	By         string `json:"by"`
+	Reason     string `json:"reason,omitempty"`
+}
+
+// DecisionResult answers a Decision made by an update.
+type DecisionResult struct {
+	Message string `json:"message"`
+}
+
+// DecisionRecord is a decision as it was taken or refused.
+type DecisionRecord struct {
+	Decision
+	Verb     string    `json:"verb"` // approve or reject
+	At       time.Time `json:"at"`
+	Accepted bool      `json:"accepted"`
+	Refusal  string    `json:"refusal,omitempty"` // why it did not count
+}
+
+// RolloutResult is how a Rollout ended; its status tells the rest.
+type RolloutResult struct {
+	Phase   gitops.Phase `json:"phase"`
+	Message string       `json:"message,omitempty"`
+}
+
+// RolloutStatus is the whole state of a Rollout, for the API and for people.
+type RolloutStatus struct {
+	Delivery  string           `json:"delivery"`
+	Stage     string           `json:"stage"`
+	Number    int              `json:"number"`
+	Release   int              `json:"release"`
+	Revision  string           `json:"revision"`
+	Phase     gitops.Phase     `json:"phase"`
+	Message   string           `json:"message,omitempty"`
+	CatchUp   bool             `json:"catchUp,omitempty"`
+	Started   time.Time        `json:"started"`
+	Finished  *time.Time       `json:"finished,omitempty"`
+	Gates     []GateStatus     `json:"gates,omitempty"`
+	Targets   []TargetStatus   `json:"targets"`
+	Decisions []DecisionRecord `json:"decisions,omitempty"`
+	// PlanDigest is what an approval must name; it covers every target's plan.
+	PlanDigest string `json:"planDigest,omitempty"`
+	// Timings is when each part was finished, in seconds since Started.
+	Timings map[string]float64 `json:"timings,omitempty"`
+}
+
+// GateStatus is one gate of a Rollout.
+type GateStatus struct {
+	gitops.Gate
+	State string     `json:"state"` // waiting, open, rejected
+	By    string     `json:"by,omitempty"`
+	Since *time.Time `json:"since,omitempty"`
+	// Message says what the gate waits for.
+	Message string `json:"message,omitempty"`
+}
+
+// TargetStatus is one target of a Rollout.
+type TargetStatus struct {
+	Name    string               `json:"name"`
+	Region  string               `json:"region"`
+	Phase   gitops.TargetPhase   `json:"phase"`
+	Health  gitops.HealthStatus  `json:"health,omitempty"`
+	Step    int                  `json:"step"`           // steps finished
+	Steps   int                  `json:"steps"`          // steps in the plan
+	Wave    string               `json:"wave,omitempty"` // the current step: "Sync wave 0"
+	Apply   int                  `json:"apply"`
+	Prune   int                  `json:"prune"`
+	Message string               `json:"message,omitempty"`
+	Issues  []gitops.ObjectIssue `json:"issues,omitempty"`
+	Changes []string             `json:"changes,omitempty"`
+}
+
+// CatalogInput starts the Catalog workflow, or goes on with it.
+type CatalogInput struct {
+	Status CatalogStatus `json:"status"`
+}
+
+// CatalogStatus is what the Catalog workflow knows.
+type CatalogStatus struct {
+	Digest     string            `json:"digest"`
+	Deliveries map[string]string `json:"deliveries"` // key → digest of its specification
+	Problems   []gitops.Problem  `json:"problems,omitempty"`
+	Loaded     time.Time         `json:"loaded"`
+}
+
+// PollInput starts the Poll workflow.
+type PollInput struct{}
