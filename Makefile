@@ -11,7 +11,6 @@ STAMPED := k8s.io/component-base/version.git
 STAMP := -X=$(STAMPED)Version=v$(KUBERNETES_VERSION) $(join -X=$(STAMPED)Major= -X=$(STAMPED)Minor=,$(wordlist 1,2,$(subst ., ,$(KUBERNETES_VERSION))))
 FUZZTIME ?= 20s
 REGIONS ?= 10
-export REGIONS
 
 # Trees of real projects that some tests deliver; those tests are skipped without it.
 TIDEGATE_CORPUS ?= $(wildcard $(abspath ../shared/corpus))
@@ -30,7 +29,7 @@ help: ## list the targets
 .PHONY: up
 up: tools ## start the local stack: Temporal and REGIONS=10 Kubernetes API servers
 	@go build -o $(BIN)/stack ./deploy/local/cmd/stack
-	@$(BIN)/stack up
+	@$(BIN)/stack up --regions=$(REGIONS)
 
 .PHONY: down
 down: ## end the local stack and all that runs on it, and remove what they wrote

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -62,16 +63,18 @@ func keywords(attributes []Attribute) temporal.SearchAttributes {
 // Closed is how a workflow ended.
 type Closed struct {
 	Status string `json:"status"` // Completed, Terminated, Canceled …, or NotFound
+	// Result is what it returned, as JSON; empty unless it completed.
+	Result json.RawMessage `json:"result,omitempty"`
 }
 
 // AwaitClose waits until a workflow has closed, however it does: by itself, or
 // terminated from the Web UI, which no signal of its own would tell.
 func (c *Courier) AwaitClose(ctx context.Context, id string) (Closed, error) {
 	defer beat(ctx)()
-	run := c.Temporal.GetWorkflow(ctx, id, "")
-	// The result does not matter here, nor does an error that the workflow ended
-	// with: Describe tells both apart from an error of the call.
-	getErr := run.Get(ctx, nil)
+	var result json.RawMessage
+	// An error that the workflow ended with does not matter here: Describe tells it
+	// apart from an error of the call.
+	getErr := c.Temporal.GetWorkflow(ctx, id, "").Get(ctx, &result)
 	if ctx.Err() != nil {
 		return Closed{}, ctx.Err()
 	}
@@ -86,7 +89,7 @@ func (c *Courier) AwaitClose(ctx context.Context, id string) (Closed, error) {
 	if status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return Closed{}, fmt.Errorf("wait for %s to close: %w", id, getErr)
 	}
-	return Closed{Status: status.String()}, nil
+	return Closed{Status: status.String(), Result: result}, nil
 }
 
 // HasPollers says whether any worker serves a task queue for activities: when

@@ -22,6 +22,13 @@ func (r *rollout) listen(ctx workflow.Context) (workflow.Context, error) {
 	if err := workflow.SetQueryHandler(ctx, QueryStatus, func() (RolloutStatus, error) { return r.status, nil }); err != nil {
 		return ctx, err
 	}
+	again := workflow.GetSignalChannel(ctx, SignalReport)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for {
+			again.Receive(ctx, nil)
+			r.report(ctx)
+		}
+	})
 	for _, verb := range []string{verbApprove, verbReject} {
 		if err := r.acceptDecisions(ctx, verb); err != nil {
 			return ctx, err

@@ -80,12 +80,12 @@ func (d *delivery) pickUp(ctx workflow.Context, in DeliveryInput) {
 	}
 	for _, r := range d.state.OpenRollouts() {
 		d.watch(ctx, r.Stage, r.Number)
+		if in.State == nil { // what it reported since the checkpoint is lost
+			d.order(ctx, r.Stage, r.Number, SignalReport, nil)
+		}
 	}
-	for _, region := range d.state.Probing {
-		d.carryOut(ctx, promotion.Command{Kind: promotion.Probe, Region: region})
-	}
-	if r := d.state.Render; r.Running {
-		d.carryOut(ctx, promotion.Command{Kind: promotion.Render, Render: r.Number, Spec: r.Spec, Sources: r.Sources})
+	for _, c := range promotion.Resume(d.state) {
+		d.carryOut(ctx, c)
 	}
 }
 

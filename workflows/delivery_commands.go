@@ -102,8 +102,9 @@ func (d *delivery) start(ctx workflow.Context, c promotion.Command) {
 		}
 	})
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		_ = future.Get(ctx, nil)
-		d.gone(ctx, c.Stage, c.Rollout)
+		var result RolloutResult
+		_ = future.Get(ctx, &result) // without a result it was ended from outside
+		d.gone(ctx, c.Stage, c.Rollout, result)
 	})
 }
 
@@ -126,16 +127,19 @@ func (d *delivery) rolloutInput(c promotion.Command) RolloutInput {
 // watch waits for a rollout that an earlier run started.
 func (d *delivery) watch(ctx workflow.Context, stage string, number int) {
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		if _, err := awaitClose(ctx, RolloutID(d.key, stage, number)); err == nil {
-			d.gone(ctx, stage, number)
+		if result, err := awaitClose(ctx, RolloutID(d.key, stage, number)); err == nil {
+			d.gone(ctx, stage, number, result)
 		}
 	})
 }
 
-// gone tells the rules that a rollout's workflow has closed. What it reported
-// before that stands.
-func (d *delivery) gone(ctx workflow.Context, stage string, number int) {
-	d.post(promotion.Event{Kind: promotion.RolloutGone, At: workflow.Now(ctx), Stage: stage, Rollout: number, Phase: gitops.PhaseAborted})
+// gone tells the rules that a rollout's workflow has closed, and with what
+// result: its last report may have been lost.
+func (d *delivery) gone(ctx workflow.Context, stage string, number int, result RolloutResult) {
+	d.post(promotion.Event{
+		Kind: promotion.RolloutGone, At: workflow.Now(ctx), Stage: stage, Rollout: number,
+		Phase: result.Phase, Message: result.Message, Targets: result.Targets,
+	})
 }
 
 // order signals one of this Delivery's rollouts. A rollout that is gone needs no

@@ -31,6 +31,7 @@ const (
 	SignalSupersede     = "supersede"     // Rollout: Stop
 	SignalClose         = "close"         // Rollout: Stop
 	SignalRefresh       = "refresh"       // Catalog: nothing
+	SignalReport        = "report"        // Rollout: nothing; it reports again
 
 	UpdateApprove = "approve" // Rollout: Decision → DecisionResult
 	UpdateReject  = "reject"  // Rollout: Decision → DecisionResult
@@ -142,10 +143,12 @@ type DecisionRecord struct {
 	Refusal  string    `json:"refusal,omitempty"` // why it did not count
 }
 
-// RolloutResult is how a Rollout ended; its status tells the rest.
+// RolloutResult is how a Rollout ended: its last report, in case that one was
+// lost. Its status tells the rest.
 type RolloutResult struct {
-	Phase   gitops.Phase `json:"phase"`
-	Message string       `json:"message,omitempty"`
+	Phase   gitops.Phase              `json:"phase"`
+	Message string                    `json:"message,omitempty"`
+	Targets []promotion.TargetOutcome `json:"targets,omitempty"`
 }
 
 // RolloutStatus is the whole state of a Rollout, for the API and for people.

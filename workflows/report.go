@@ -89,10 +89,17 @@ func (r *rollout) event(ctx workflow.Context) promotion.Event {
 		Kind: promotion.RolloutReported, At: workflow.Now(ctx), Stage: r.in.Stage, Rollout: r.in.Number,
 		Seq: r.reports, Phase: r.status.Phase, Message: r.status.Message, PlanDigest: r.status.PlanDigest,
 	}
-	for _, t := range r.status.Targets {
-		event.Targets = append(event.Targets, promotion.TargetOutcome{Name: t.Name, Phase: t.Phase, Health: t.Health, Message: t.Message})
-	}
+	event.Targets = r.outcomes()
 	return event
+}
+
+// outcomes is where every target stands.
+func (r *rollout) outcomes() []promotion.TargetOutcome {
+	outcomes := make([]promotion.TargetOutcome, 0, len(r.targets))
+	for _, t := range r.targets {
+		outcomes = append(outcomes, promotion.TargetOutcome{Name: t.status.Name, Phase: t.status.Phase, Health: t.status.Health, Message: t.status.Message, Begun: t.begun})
+	}
+	return outcomes
 }
 
 func (r *rollout) send(ctx workflow.Context, event promotion.Event) {

@@ -26,7 +26,7 @@ func Rollout(ctx workflow.Context, in RolloutInput) (RolloutResult, error) {
 		r.deliverTargets(ctx)
 	}
 	r.conclude(ctx)
-	return RolloutResult{Phase: r.status.Phase, Message: r.status.Message}, saveRecord(ctx, RolloutID(in.Delivery, in.Stage, in.Number), r.status)
+	return RolloutResult{Phase: r.status.Phase, Message: r.status.Message, Targets: r.outcomes()}, saveRecord(ctx, RolloutID(in.Delivery, in.Stage, in.Number), r.status)
 }
 
 // rollout is the state of one Rollout. Its coroutines are the targets' and the

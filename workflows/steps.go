@@ -89,9 +89,11 @@ func deliverLetters(ctx workflow.Context, summary string, letters ...activities.
 	return workflow.ExecuteActivity(ctx, courier.Deliver, letters).Get(ctx, nil)
 }
 
-func awaitClose(ctx workflow.Context, id string) (result activities.Closed, err error) {
+func awaitClose(ctx workflow.Context, id string) (RolloutResult, error) {
 	ctx = standing(ctx, "watch "+id)
-	return result, workflow.ExecuteActivity(ctx, courier.AwaitClose, id).Get(ctx, &result)
+	var closed struct{ Result RolloutResult }
+	err := workflow.ExecuteActivity(ctx, courier.AwaitClose, id).Get(ctx, &closed)
+	return closed.Result, err
 }
 
 func loadCatalog(ctx workflow.Context) (result activities.CatalogSummary, err error) {

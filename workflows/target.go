@@ -15,6 +15,7 @@ type target struct {
 	rollout *rollout
 	status  *TargetStatus
 	plan    gitops.PlanSummary
+	begun   bool // something may have been written
 }
 
 // planTargets compares every region with its bundle, all at once. What cannot
@@ -78,6 +79,7 @@ func (t *target) walkStep(ctx workflow.Context, i int, step gitops.Step) bool {
 	records := ""
 	if step.Apply > 0 {
 		t.move(gitops.TargetApplying)
+		t.begun = true
 		result, err := applyStep(ctx, activities.ApplyInput{Target: t.Target, Plan: t.plan.Artifact, Step: i, Rollout: t.ref()}, step)
 		if err != nil {
 			return t.fail(ctx, err)

@@ -20,7 +20,7 @@ func TestOutage(t *testing.T) {
 	failing := strings.ReplaceAll(web, "metadata: {labels: {app: web}}", "metadata: {labels: {app: web}, annotations: {"+kubetest.FailAnnotation+": it crashes}}")
 
 	t.Run("a short one does not end a wait", func(t *testing.T) {
-		patient := openWith(t, server, func(*kube.Settings) {})
+		patient := openWith(t, server, func(o *kube.Settings) { o.Unreachable = time.Minute })
 		s := newScene(t, server, patient, "short")
 		plan := s.plan(t, failing)
 		applied, err := s.apply(t, plan, 0)

@@ -80,10 +80,20 @@ func readHook(annotations map[string]string) (skip bool, err error) {
 			return false, fmt.Errorf("%w: unknown hook %q in %s", ErrInvalid, hook, annotationHook)
 		}
 	}
-	if hook := annotations[annotationHelmHook]; hook != "" {
-		return false, fmt.Errorf("%w: it is a hook (%s: %s); hooks are not run yet", ErrNotSupported, annotationHelmHook, hook)
+	return readHelmHook(annotations)
+}
+
+// idleHelmHooks are run by Helm's own commands only, and left out otherwise.
+var idleHelmHooks = []string{"test", "test-success", "test-failure", "pre-rollback", "post-rollback"}
+
+func readHelmHook(annotations map[string]string) (skip bool, err error) {
+	hooks := listed(annotations[annotationHelmHook])
+	for _, hook := range hooks {
+		if !slices.Contains(idleHelmHooks, hook) {
+			return false, fmt.Errorf("%w: it is a hook (%s: %s); hooks are not run yet", ErrNotSupported, annotationHelmHook, hook)
+		}
 	}
-	return false, nil
+	return len(hooks) > 0, nil
 }
 
 // objectOptions has every option that Argo CD reads from an object's annotation;

@@ -76,9 +76,10 @@ func tamper(s promotion.State, change func(*promotion.StageState)) promotion.Sta
 	return s
 }
 
-// quickly shortens shrinking, and keeps the case out of testdata.
+// quickly searches for as long as it takes, shortens shrinking, and keeps the
+// case out of testdata.
 func quickly(t *testing.T, do func()) {
-	for name, value := range map[string]string{"rapid.shrinktime": "3s", "rapid.nofailfile": "true"} {
+	for name, value := range map[string]string{"rapid.checks": "20000", "rapid.shrinktime": "3s", "rapid.nofailfile": "true"} {
 		f := flag.Lookup(name)
 		before := f.Value.String()
 		require.NoError(t, f.Value.Set(value))

@@ -87,7 +87,7 @@ func fewer(t *testing.T, property func(*rapid.T)) {
 	before := f.Value.String()
 	n, err := strconv.Atoi(before)
 	require.NoError(t, err)
-	require.NoError(t, f.Value.Set(strconv.Itoa(max(n/100, 20))))
+	require.NoError(t, f.Value.Set(strconv.Itoa(max(n/100, 10))))
 	defer func() { require.NoError(t, f.Value.Set(before)) }()
 	rapid.Check(t, property)
 }

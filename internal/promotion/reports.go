@@ -39,9 +39,9 @@ func (m *machine) gone(e Event) {
 	r := m.rolloutAt(i, place)
 	if !e.Phase.Final() {
 		e.Phase, e.Targets = gitops.PhaseAborted, nil
-		if e.Message == "" {
-			e.Message = fmt.Sprintf("rollout %d was ended from outside", r.Number)
-		}
+	}
+	if e.Phase == gitops.PhaseAborted && e.Message == "" {
+		e.Message = fmt.Sprintf("rollout %d was ended from outside", r.Number)
 	}
 	m.note(r, e, place < 0)
 	m.finish(i, place, e.Phase)

@@ -117,7 +117,7 @@ func notesOf(id client.RolloutID, r workflows.RolloutStatus) []string {
 		switch {
 		case g.State == workflows.GateStateOpen || r.Phase.Final():
 		case g.State == workflows.GateStateWaiting && r.Phase != gitops.PhasePlanning:
-			notes = append(notes, fmt.Sprintf("Gate %s of %s %s.", g.Name, id, g.Message), "Open it with: tidegate approve "+id.String())
+			notes = append(notes, fmt.Sprintf("Gate %s of %s: %s.", g.Name, id, g.Message), "Open it with: tidegate approve "+id.String())
 		}
 	}
 	for _, t := range r.Targets {
@@ -134,4 +134,10 @@ func Short(revision string) string {
 		return revision[:7]
 	}
 	return revision
+}
+
+// State says in a few words where a target of a rollout stands.
+func State(t workflows.TargetStatus) string {
+	state, _ := waveOf(t)
+	return state
 }

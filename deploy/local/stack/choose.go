@@ -19,27 +19,33 @@ func choosePorts(o *Options) (*reservation, error) {
 }
 
 func fillPorts(o *Options, reserved *reservation) error {
-	var taken []error
+	var failed []error
 	for _, p := range o.Ports.List() {
-		var err error
-		if *p.Number == 0 {
-			*p.Number, err = reserved.take(1)
-		} else {
-			err = checkPort(p)
+		width := 1
+		if p.Number == &o.Ports.Region {
+			width = max(1, len(o.Regions))
 		}
-		taken = append(taken, err)
+		if *p.Number == 0 {
+			var err error
+			*p.Number, err = reserved.take(width)
+			failed = append(failed, err)
+			continue
+		}
+		failed = append(failed, checkRow(p, width))
 	}
-	if o.Ports.Region == 0 {
-		var err error
-		o.Ports.Region, err = reserved.take(max(1, len(o.Regions)))
-		return errors.Join(append(taken, err)...)
-	}
-	for i, r := range o.Regions {
-		number := o.Ports.Region + i
-		taken = append(taken, checkPort(Port{Number: &number, Purpose: "region " + r.Name, Variable: "REGION_PORT"}))
-	}
-	if err := errors.Join(taken...); err != nil {
+	if err := errors.Join(failed...); err != nil {
 		return fmt.Errorf("choose its ports: %w", err)
+	}
+	return nil
+}
+
+// checkRow checks as many ports as a row is wide, and returns the error of the first that is taken.
+func checkRow(p Port, width int) error {
+	for offset := range width {
+		number := *p.Number + offset
+		if err := checkPort(Port{Number: &number, Purpose: p.Purpose, Variable: p.Variable, offset: offset}); err != nil {
+			return err
+		}
 	}
 	return nil
 }

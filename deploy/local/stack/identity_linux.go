@@ -7,8 +7,9 @@ import (
 )
 
 // processStart returns when the process started, in clock ticks since the machine did, and whether it is more than a
-// zombie. In /proc/<pid>/stat the second field is the program's name in parentheses, which may hold anything; the state is
-// the first field after it, the start the twentieth.
+// zombie. In /proc/<pid>/stat the second field is the program's name in parentheses, which may hold anything; after it, the
+// state is the first field, the number of threads the eighteenth, the start the twentieth. A zombie of which other threads
+// are left still holds its ports.
 func processStart(pid int) (started string, running bool, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -18,5 +19,6 @@ func processStart(pid int) (started string, running bool, err error) {
 	if len(fields) < 20 {
 		return "", false, fmt.Errorf("read /proc/%d/stat: too few fields in %q", pid, text)
 	}
-	return fields[19], fields[0] != "Z" && fields[0] != "X", nil
+	ended := fields[0] == "X" || fields[0] == "Z" && (fields[17] == "0" || fields[17] == "1")
+	return fields[19], !ended, nil
 }

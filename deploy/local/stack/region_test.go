@@ -12,6 +12,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/tidegate/tidegate/deploy/local/stack"
 	"github.com/tidegate/tidegate/deploy/local/stack/stacktest"
+	"github.com/tidegate/tidegate/internal/config"
 )
 
 // connect returns a client of the region for one of the users in its kubeconfig.
@@ -53,7 +55,7 @@ func eventually(t *testing.T, what string, condition func(context.Context) (bool
 func twoRegions(t *testing.T) *stack.Stack {
 	t.Helper()
 	return stacktest.Start(t, stack.Options{
-		Regions:  []stack.RegionSpec{{Name: "eu-1"}, {Name: "us-1"}},
+		Regions:  []stack.RegionSpec{{Name: "eu-1", Labels: map[string]string{"continent": "eu"}}, {Name: "us-1"}},
 		Users:    []stack.User{{Name: "guest"}},
 		AuditLog: true,
 	})
@@ -90,6 +92,30 @@ func TestRegions(t *testing.T) {
 		runJob(t, client, "bad-hook", map[string]string{"local.tidegate.dev/fail": "exit 1"})
 		finished(t, client, "hook", batchv1.JobComplete)
 		finished(t, client, "bad-hook", batchv1.JobFailed)
+	})
+	t.Run("what a cloud completes is completed", func(t *testing.T) {
+		client := connect(t, eu, stack.UserAdmin)
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "disk"}}
+		claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+		claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+		_, err := client.CoreV1().PersistentVolumeClaims("default").Create(t.Context(), claim, metav1.CreateOptions{})
+		require.NoError(t, err)
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "public"}}
+		service.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 80}}, Selector: map[string]string{"app": "web"}}
+		_, err = client.CoreV1().Services("default").Create(t.Context(), service, metav1.CreateOptions{})
+		require.NoError(t, err)
+		eventually(t, "the claim is bound, the Service has an address and endpoints", func(ctx context.Context) (bool, any) {
+			claim, err := client.CoreV1().PersistentVolumeClaims("default").Get(ctx, "disk", metav1.GetOptions{})
+			if err != nil || claim.Status.Phase != corev1.ClaimBound {
+				return false, err
+			}
+			service, err := client.CoreV1().Services("default").Get(ctx, "public", metav1.GetOptions{})
+			if err != nil || len(service.Status.LoadBalancer.Ingress) == 0 {
+				return false, err
+			}
+			slices, err := client.DiscoveryV1().EndpointSlices("default").List(ctx, metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=public"})
+			return err == nil && len(slices.Items) == 1 && len(slices.Items[0].Endpoints) == 2, err
+		})
 	})
 	t.Run("a namespace goes with what is in it", func(t *testing.T) {
 		client := connect(t, eu, stack.UserAdmin)
@@ -151,6 +177,14 @@ func TestRegions(t *testing.T) {
 		require.True(t, apierrors.IsNotFound(err), "%v", err)
 		deploy(t, client, "anew", nil)
 		available(t, client, "anew", 2)
+	})
+	t.Run("tidegate.yaml is what Tidegate's programs read", func(t *testing.T) {
+		settings, err := config.Load(s.Settings)
+		require.NoError(t, err)
+		require.Len(t, settings.Regions, 2)
+		require.Equal(t, us.Kubeconfig, settings.Regions[1].Kubeconfig)
+		require.Equal(t, stack.UserTidegate, settings.Regions[1].Context)
+		require.Equal(t, map[string]string{"continent": "eu"}, settings.Regions[0].Labels)
 	})
 	t.Run("the merged kubeconfig has a context for each region", func(t *testing.T) {
 		config, err := clientcmd.LoadFromFile(s.Kubeconfig)

@@ -1,6 +1,7 @@
 package stack_test
 
 import (
+	"context"
 	"net/http"
 	"testing"
 	"time"
@@ -9,8 +10,11 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/tidegate/tidegate/deploy/local/stack"
 	"github.com/tidegate/tidegate/deploy/local/stack/stacktest"
@@ -44,6 +48,22 @@ func TestTemporal(t *testing.T) {
 		require.NoError(t, response.Body.Close())
 		require.Equal(t, http.StatusOK, response.StatusCode)
 	})
+	t.Run("the steps of a workflow do not wait for ticks", func(t *testing.T) {
+		w := worker.New(c, "fast", worker.Options{})
+		w.RegisterWorkflowWithOptions(tenSteps, workflow.RegisterOptions{Name: "TenSteps"})
+		w.RegisterActivityWithOptions(func(context.Context) error { return nil }, activity.RegisterOptions{Name: "Step"})
+		require.NoError(t, w.Start())
+		defer w.Stop()
+		fastest := time.Hour // other work on the machine makes any single run slow
+		for range 5 {
+			began := time.Now()
+			run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{TaskQueue: "fast"}, "TenSteps")
+			require.NoError(t, err)
+			require.NoError(t, run.Get(t.Context(), nil))
+			fastest = min(fastest, time.Since(began))
+		}
+		require.Less(t, fastest, 800*time.Millisecond, "by default it takes more than a second on any machine")
+	})
 	t.Run("killed, it comes back with its workflows, found by their search attributes", func(t *testing.T) {
 		_, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
 			ID: "delivery/shop/web", TaskQueue: "nobody",
@@ -72,4 +92,15 @@ func TestTemporal(t *testing.T) {
 		require.NoError(t, s.Temporal.Thaw())
 		require.NoError(t, s.Temporal.Ready(t.Context()))
 	})
+}
+
+// tenSteps runs ten activities, one after another.
+func tenSteps(ctx workflow.Context) error {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute, DisableEagerExecution: true})
+	for range 10 {
+		if err := workflow.ExecuteActivity(ctx, "Step").Get(ctx, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }

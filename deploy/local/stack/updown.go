@@ -113,7 +113,7 @@ func down(dir string) error {
 
 // removeFiles removes what a stack and Tidegate write, by name, so that nothing else is ever lost, but for the one to keep.
 func removeFiles(dir, keep string) error {
-	written := []string{"artifacts", "demo", "etcd", "kubeconfig", "logs", "mirrors", "pki", "regions", "run", "stack.json", "temporal", "tidegate.yaml"}
+	written := []string{"artifacts", "artifacts.key", "demo", "etcd", "kubeconfig", "logs", "mirrors", "pki", "regions", "run", "stack.json", "temporal", "tidegate.yaml"}
 	var failed []error
 	for _, name := range written {
 		if name != keep {

@@ -162,9 +162,23 @@ func TestTakenPortIsNamedWithItsHolderAndItsVariable(t *testing.T) {
 	var taken *stack.PortTakenError
 	require.ErrorAs(t, err, &taken)
 	require.Equal(t, port, taken.Number)
-	require.ErrorContains(t, err, fmt.Sprintf("listen on port %d for region dev-1", port))
-	require.ErrorContains(t, err, "REGION_PORT=")
+	require.ErrorContains(t, err, fmt.Sprintf("listen on port %d for the regions", port))
+	require.ErrorContains(t, err, fmt.Sprintf("make up REGION_PORT=%d", port+10000))
 	require.ErrorContains(t, err, fmt.Sprintf("(pid %d)", os.Getpid()))
+}
+
+func TestVariablesMovePorts(t *testing.T) {
+	variables := map[string]string{"TEMPORAL_PORT": "7000", "REGION_PORT": "7100"}
+	ports := stack.DemoPorts()
+	require.NoError(t, ports.Override(func(name string) string { return variables[name] }))
+	want := stack.DemoPorts()
+	want.Temporal, want.Region = 7000, 7100
+	require.Equal(t, want, ports)
+
+	variables["ETCD_PORT"], variables["API_PORT"] = "none", "70000"
+	err := ports.Override(func(name string) string { return variables[name] })
+	require.ErrorContains(t, err, `ETCD_PORT: want a port from 1 to 65535, got "none"`)
+	require.ErrorContains(t, err, `API_PORT: want a port from 1 to 65535, got "70000"`)
 }
 
 func TestDemoRegionsHaveAProductionWheneverThereAreThree(t *testing.T) {

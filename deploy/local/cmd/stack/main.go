@@ -17,7 +17,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"syscall"
 
 	"github.com/tidegate/tidegate/deploy/local/stack"
@@ -43,11 +42,7 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("stack", flag.ContinueOnError)
 	flags.Usage = func() { usage(flags) }
-	defaultRegions, err := number("REGIONS", 10)
-	if err != nil {
-		return err
-	}
-	regions := flags.Int("regions", defaultRegions, "how many regions `up` starts")
+	regions := flags.Int("regions", 10, "how many regions up starts")
 	if len(args) == 0 {
 		flags.Usage()
 		return flag.ErrHelp
@@ -84,18 +79,9 @@ func upOptions(dir, bin string, regions int) (stack.Options, error) {
 		return stack.Options{}, fmt.Errorf("start %d regions: there has to be one", regions)
 	}
 	ports := stack.DemoPorts()
-	for _, p := range ports.List() {
-		n, err := number(p.Variable, *p.Number)
-		if err != nil {
-			return stack.Options{}, err
-		}
-		*p.Number = n
-	}
-	first, err := number("REGION_PORT", ports.Region)
-	if err != nil {
+	if err := ports.Override(os.Getenv); err != nil {
 		return stack.Options{}, err
 	}
-	ports.Region = first
 	return stack.Options{
 		Dir: dir, Bin: bin, KubernetesBin: os.Getenv("KUBEBUILDER_ASSETS"),
 		Regions: stack.Demo(regions), Ports: ports,
@@ -104,27 +90,12 @@ func upOptions(dir, bin string, regions int) (stack.Options, error) {
 	}, nil
 }
 
-// number reads an environment variable that holds a positive number.
-func number(variable string, otherwise int) (int, error) {
-	text := os.Getenv(variable)
-	if text == "" {
-		return otherwise, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > 65535 {
-		return 0, fmt.Errorf("read the variable %s: want a number from 1 to 65535, got %q", variable, text)
-	}
-	return n, nil
-}
-
 func usage(flags *flag.FlagSet) {
 	fmt.Fprintln(os.Stderr, "usage: stack up|down|status|ui [flags]")
 	flags.PrintDefaults()
 	fmt.Fprintln(os.Stderr, "variables:")
-	fmt.Fprintln(os.Stderr, "  REGIONS=10  how many regions")
 	ports := stack.DemoPorts()
 	for _, p := range ports.List() {
 		fmt.Fprintf(os.Stderr, "  %s=%d  %s\n", p.Variable, *p.Number, p.Purpose)
 	}
-	fmt.Fprintf(os.Stderr, "  REGION_PORT=%d  the first region's API; the others follow it\n", ports.Region)
 }

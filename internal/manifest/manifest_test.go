@@ -1,0 +1,231 @@
+package manifest_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/tidegate/tidegate/internal/gitops"
+	"github.com/tidegate/tidegate/internal/manifest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// clusterScoped are the kinds of the tests that live in no namespace.
+var clusterScoped = []string{"Namespace", "ClusterRole", "CustomResourceDefinition", "PersistentVolume"}
+
+var placement = manifest.Placement{Target: "shop-eu-1", Namespace: "shop", Namespaced: namespaced}
+
+func namespaced(gvk schema.GroupVersionKind) (bool, error) {
+	if strings.HasSuffix(gvk.Group, "example.com") {
+		return false, manifest.ErrUnknownKind
+	}
+	for _, kind := range clusterScoped {
+		if gvk.Kind == kind {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// bundle is YAML documents as the JSON list that a renderer makes.
+func bundle(t testing.TB, text string) []byte {
+	t.Helper()
+	objects := []any{}
+	for doc := range strings.SplitSeq(text, "\n---\n") {
+		var object any
+		require.NoError(t, yaml.Unmarshal([]byte(doc), &object))
+		objects = append(objects, object)
+	}
+	data, err := json.Marshal(objects)
+	require.NoError(t, err)
+	return data
+}
+
+// place is what becomes of a bundle: the objects as YAML, or the error.
+func place(t *testing.T, text string) string {
+	t.Helper()
+	objects, err := manifest.Parse(bundle(t, text))
+	if err != nil {
+		return "error: " + err.Error() + "\n"
+	}
+	placed, err := manifest.Place(objects, placement)
+	if err != nil {
+		require.True(t, errors.Is(err, manifest.ErrInvalid) || errors.Is(err, manifest.ErrNotSupported), err)
+		return "error: " + err.Error() + "\n"
+	}
+	var b strings.Builder
+	for _, o := range placed {
+		require.Equal(t, o.Key, manifest.KeyOf(o.Content))
+		data, err := yaml.Marshal(o.Content)
+		require.NoError(t, err)
+		options, err := json.Marshal(o.Options)
+		require.NoError(t, err)
+		b.WriteString("# " + o.Key.String() + " " + string(options) + "\n" + string(data) + "---\n")
+	}
+	return b.String()
+}
+
+func TestPlace(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			got := place(t, string(text))
+			golden := strings.TrimSuffix(file, ".yaml") + ".golden"
+			if *update {
+				require.NoError(t, os.WriteFile(golden, []byte(got), 0o600))
+			}
+			want, err := os.ReadFile(golden)
+			require.NoError(t, err)
+			require.Equal(t, string(want), got)
+		})
+	}
+}
+
+func TestPlaceStopsAtAnErrorThatIsNotTheBundles(t *testing.T) {
+	objects, err := manifest.Parse(bundle(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"))
+	require.NoError(t, err)
+	down := errors.New("no answer")
+	p := placement
+	p.Namespaced = func(schema.GroupVersionKind) (bool, error) { return false, down }
+	_, err = manifest.Place(objects, p)
+	require.ErrorIs(t, err, down)
+	require.NotErrorIs(t, err, manifest.ErrInvalid)
+}
+
+func TestParse(t *testing.T) {
+	for name, c := range map[string]struct{ bundle, err string }{
+		"no JSON":            {`[{`, "decode the bundle"},
+		"no list":            {`{"kind":"ConfigMap"}`, "decode the bundle"},
+		"no object":          {`[1]`, "object 1 of the bundle is not an object"},
+		"no kind":            {`[{"apiVersion":"v1","metadata":{"name":"a"}}]`, "object 1 of the bundle has no kind"},
+		"no version":         {`[{"kind":"ConfigMap","metadata":{"name":"a"}}]`, "object 1 of the bundle, a ConfigMap, has no usable apiVersion"},
+		"a strange version":  {`[{"apiVersion":"a/b/c","kind":"ConfigMap","metadata":{"name":"a"}}]`, "has no usable apiVersion"},
+		"no name":            {`[{"apiVersion":"v1","kind":"ConfigMap"}]`, "has no name"},
+		"a generated name":   {`[{"apiVersion":"batch/v1","kind":"Job","metadata":{"generateName":"a-"}}]`, "has a generateName only"},
+		"a bad item in list": {`[{"apiVersion":"v1","kind":"List","items":[{}]}]`, "item 1 of object 1 of the bundle has no kind"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := manifest.Parse([]byte(c.bundle))
+			require.ErrorIs(t, err, manifest.ErrInvalid)
+			require.ErrorContains(t, err, c.err)
+		})
+	}
+	objects, err := manifest.Parse([]byte("[]"))
+	require.NoError(t, err)
+	require.Empty(t, objects)
+}
+
+func TestOptions(t *testing.T) {
+	const sync = "argocd.argoproj.io/sync-options"
+	for name, c := range map[string]struct {
+		annotations map[string]string
+		want        manifest.Options
+		err         error
+	}{
+		"none":                    {nil, manifest.Options{}, nil},
+		"wave":                    {map[string]string{"argocd.argoproj.io/sync-wave": "-3"}, manifest.Options{Wave: -3}, nil},
+		"wave by Helm's weight":   {map[string]string{"argocd.argoproj.io/sync-wave": "soon", "helm.sh/hook-weight": "4"}, manifest.Options{Wave: 4}, nil},
+		"wave that is no number":  {map[string]string{"argocd.argoproj.io/sync-wave": "1.5"}, manifest.Options{}, nil},
+		"several, with spaces":    {map[string]string{sync: "Validate=false, Prune=false ,"}, manifest.Options{Keep: true}, nil},
+		"kept by Helm's policy":   {map[string]string{"helm.sh/resource-policy": "keep"}, manifest.Options{Keep: true}, nil},
+		"what is done anyway":     {map[string]string{sync: "ServerSideApply=true,Replace=false,Force=false"}, manifest.Options{}, nil},
+		"a kind that comes later": {map[string]string{sync: "SkipDryRunOnMissingResource=true"}, manifest.Options{SkipDryRunOnMissingResource: true}, nil},
+		"skipped":                 {map[string]string{"argocd.argoproj.io/hook": "Skip"}, manifest.Options{Skip: true}, nil},
+		"known, not supported":    {map[string]string{sync: "Replace=true"}, manifest.Options{}, manifest.ErrNotSupported},
+		"unknown":                 {map[string]string{sync: "Prun=false"}, manifest.Options{}, manifest.ErrInvalid},
+		"a hook":                  {map[string]string{"argocd.argoproj.io/hook": "PreSync,PostSync"}, manifest.Options{}, manifest.ErrNotSupported},
+		"an unknown hook":         {map[string]string{"argocd.argoproj.io/hook": "BeforeSync"}, manifest.Options{}, manifest.ErrInvalid},
+		"Helm's test":             {map[string]string{"helm.sh/hook": "test"}, manifest.Options{Skip: true}, nil},
+		"Helm's hook":             {map[string]string{"helm.sh/hook": "pre-install"}, manifest.Options{}, manifest.ErrNotSupported},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := manifest.ReadOptions(c.annotations)
+			require.ErrorIs(t, err, c.err)
+			if c.err == nil {
+				require.Equal(t, c.want, got)
+			}
+		})
+	}
+}
+
+func TestTracking(t *testing.T) {
+	key := gitops.ObjectKey{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
+	id := manifest.TrackingID("shop-eu-1", key)
+	require.Equal(t, "shop-eu-1:apps/Deployment:shop/web", id)
+	require.Equal(t, "shop-eu-1", manifest.TrackedBy(id, key))
+	key.Name = "copy"
+	require.Empty(t, manifest.TrackedBy(id, key), "an annotation that was copied along means nothing")
+	require.Empty(t, manifest.TrackedBy("", key))
+}
+
+func TestDigestDependsOnContentAlone(t *testing.T) {
+	mac := manifest.MAC(func(label string, data []byte) string { return label + " " + string(data) })
+	digest := func(text string) string {
+		objects, err := manifest.Parse(bundle(t, text))
+		require.NoError(t, err)
+		encoded, err := manifest.Encode(objects[0])
+		require.NoError(t, err)
+		return mac.Digest(encoded)
+	}
+	a := digest("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: 1, y: 2}}")
+	require.Equal(t, a, digest("{kind: ConfigMap, data: {y: 2, x: 1}, metadata: {name: a}, apiVersion: v1}"))
+	require.NotEqual(t, a, digest("{kind: ConfigMap, data: {y: 2, x: 3}, metadata: {name: a}, apiVersion: v1}"))
+}
+
+func TestRedact(t *testing.T) {
+	secret := map[string]any{
+		"apiVersion": "v1", "kind": "Secret",
+		"metadata": map[string]any{"name": "s", "annotations": map[string]any{"kubectl.kubernetes.io/last-applied-configuration": "hunter2", "note": "x"}},
+		"data":     map[string]any{"password": "aHVudGVyMg=="}, "stringData": map[string]any{"token": "abc"},
+	}
+	shown, err := json.Marshal(manifest.Redact(secret))
+	require.NoError(t, err)
+	for _, value := range []string{"aHVudGVyMg==", "hunter2", "abc"} {
+		require.NotContains(t, string(shown), value)
+	}
+	require.Contains(t, string(shown), `"note":"x"`)
+	require.Equal(t, "aHVudGVyMg==", secret["data"].(map[string]any)["password"], "the object itself is left alone")
+	require.Equal(t, "bad value (redacted), or (redacted), or (redacted)", manifest.RedactMessage(secret, "bad value hunter2, or aHVudGVyMg==, or abc"))
+
+	settings := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"a": "b"}}
+	require.Equal(t, settings, manifest.Redact(settings))
+	require.Equal(t, "b", manifest.RedactMessage(settings, "b"))
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`[{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a","labels":{"x":"y"}},"stringData":{"k":"v"}}]`))
+	f.Add([]byte(`[{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{}}]}]`))
+	f.Add([]byte(`[{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"a"},"spec":{"names":1}}]`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		objects, err := manifest.Parse(data)
+		if err != nil {
+			require.ErrorIs(t, err, manifest.ErrInvalid)
+			return
+		}
+		placed, err := manifest.Place(objects, placement)
+		if err != nil {
+			return
+		}
+		for _, o := range placed {
+			require.Equal(t, o.Key, manifest.KeyOf(o.Content))
+			encoded, err := manifest.Encode(o.Content)
+			require.NoError(t, err)
+			again, err := manifest.Parse([]byte("[" + string(encoded) + "]"))
+			require.NoError(t, err, "what is sent to a region can be read again")
+			require.Len(t, again, 1)
+		}
+	})
+}

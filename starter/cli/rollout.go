@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tidegate/tidegate/starter/api"
+	"github.com/tidegate/tidegate/starter/client"
+	"github.com/tidegate/tidegate/starter/screen"
+	"github.com/tidegate/tidegate/starter/watch"
+	"github.com/tidegate/tidegate/workflows"
+)
+
+func (p *program) rollout() *cobra.Command {
+	c := &cobra.Command{Use: "rollout", Aliases: []string{"rollouts", "r"}, Short: "List, show or watch rollouts", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	c.AddCommand(p.rolloutList(), p.rolloutGet(), p.rolloutWatch())
+	return c
+}
+
+func (p *program) rolloutList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list [DELIVERY]", Aliases: []string{"ls"}, Short: "List the rollouts that Deliveries remember, newest first", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := p.client()
+			if err != nil {
+				return err
+			}
+			key := ""
+			if len(args) == 1 {
+				if _, key, err = p.named(cmd, c, args[0]); err != nil {
+					return err
+				}
+			}
+			list, err := c.Rollouts(cmd.Context(), key)
+			if err != nil {
+				return err
+			}
+			return p.show(list, func() []string { return p.rolloutsTable(list) })
+		},
+	}
+}
+
+func (p *program) rolloutsTable(list api.Rollouts) []string {
+	lines := append([]string{}, list.Errors...)
+	if len(list.Rollouts) == 0 {
+		return append(lines, "There is no rollout yet.")
+	}
+	t := screen.Table{Headings: []string{"ROLLOUT", "RELEASE", "PHASE", "HEALTHY", "STARTED"}}
+	for _, r := range list.Rollouts {
+		t.Rows = append(t.Rows, []string{
+			r.ID, fmt.Sprintf("%d (%s)", r.Release, watch.Short(r.Revision)), string(r.Phase),
+			fmt.Sprintf("%d/%d", r.Healthy, r.Total), moment(r.Started),
+		})
+	}
+	return append(lines, t.Lines(p.width(), p.Palette)...)
+}
+
+// moment is a time as people of all zones read it.
+func moment(t time.Time) string { return t.UTC().Format("Jan 02 15:04:05Z") }
+
+func (p *program) rolloutGet() *cobra.Command {
+	return &cobra.Command{
+		Use: "get ROLLOUT", Short: "Show everything about a rollout", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := p.client()
+			if err != nil {
+				return err
+			}
+			n, key, err := p.named(cmd, c, args[0])
+			if err != nil {
+				return err
+			}
+			if n.number == 0 {
+				return fmt.Errorf("%s is a Delivery: `tidegate rollout list %s` lists its rollouts", args[0], args[0])
+			}
+			status, err := c.Rollout(cmd.Context(), n.rollout(key))
+			if err != nil {
+				return err
+			}
+			return p.show(status, func() []string { return p.rolloutLines(n.rollout(key), status) })
+		},
+	}
+}
+
+// rolloutLines is a rollout for people: what it is, its gates, its plan.
+func (p *program) rolloutLines(id client.RolloutID, r workflows.RolloutStatus) []string {
+	width := p.textWidth()
+	lines := []string{
+		p.Palette.Bold("rollout " + id.String()),
+		fmt.Sprintf("release %d (%s), %s, started %s", r.Release, watch.Short(r.Revision), r.Phase, moment(r.Started)),
+	}
+	lines = append(lines, screen.Wrap(r.Message, "", width)...)
+	if r.PlanDigest != "" {
+		lines = append(lines, "plan "+r.PlanDigest)
+	}
+	for _, g := range r.Gates {
+		text := fmt.Sprintf("gate %s: %s", g.Name, g.State)
+		if g.By != "" {
+			text += " by " + g.By
+		}
+		if g.Message != "" {
+			text += ", " + g.Message
+		}
+		lines = append(lines, screen.Wrap(text, "", width)...)
+	}
+	lines = append(append(lines, ""), p.planTable(r)...)
+	for _, d := range r.Decisions {
+		text := fmt.Sprintf("%s %s said %s at gate %s", moment(d.At), d.By, d.Verb, d.Gate)
+		if !d.Accepted {
+			text += ", refused: " + d.Refusal
+		} else if d.Reason != "" {
+			text += ": " + d.Reason
+		}
+		lines = append(lines, screen.Wrap(text, "", width)...)
+	}
+	return lines
+}
+
+// planTable has a row for each target, then what changes or is wrong in it.
+func (p *program) planTable(r workflows.RolloutStatus) []string {
+	t := screen.Table{Headings: []string{"REGION", "TARGET", "APPLY", "PRUNE", "STATE"}}
+	var notes []string
+	for _, target := range r.Targets {
+		t.Rows = append(t.Rows, []string{target.Region, target.Name, fmt.Sprint(target.Apply), fmt.Sprint(target.Prune), watch.State(target)})
+		if target.Message != "" {
+			notes = append(notes, screen.Wrap(target.Region+": "+target.Message, "", p.textWidth())...)
+		}
+	}
+	return append(append(t.Lines(p.width(), p.Palette), notes...), p.changes(r)...)
+}
+
+// changes lists what changes, once for all the targets in which it is the same.
+func (p *program) changes(r workflows.RolloutStatus) []string {
+	var order []string
+	targets := map[string]int{}
+	for _, t := range r.Targets {
+		for _, c := range t.Changes {
+			if targets[c] == 0 {
+				order = append(order, c)
+			}
+			targets[c]++
+		}
+	}
+	if len(order) == 0 {
+		return nil
+	}
+	lines := []string{"", "changes:"}
+	for _, c := range order {
+		text := c
+		if targets[c] < len(r.Targets) {
+			text += fmt.Sprintf(" (in %d of %d targets)", targets[c], len(r.Targets))
+		}
+		lines = append(lines, screen.Wrap(text, "  ", p.textWidth())...)
+	}
+	return lines
+}
