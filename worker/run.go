@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -47,7 +48,7 @@ func run(ctx context.Context, settings config.Settings, o options) error {
 	}
 	defer func() { _ = store.Close() }()
 	temporal, err := temporalclient.Dial(ctx, temporalclient.Options{
-		Address: settings.Temporal.Address, Namespace: settings.Temporal.Namespace, Logger: telemetry.TemporalLogger(log), Metrics: telemetry.TemporalMetrics(registry), Wait: true,
+		Address: settings.Temporal.Address, Namespace: settings.Temporal.Namespace, Logger: telemetry.TemporalLogger(log.WithOptions(zap.IncreaseLevel(zap.WarnLevel))), Metrics: telemetry.TemporalMetrics(registry), Wait: true,
 	})
 	if err != nil {
 		return err
@@ -59,8 +60,9 @@ func run(ctx context.Context, settings config.Settings, o options) error {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return serve(ctx, settings.Worker.Metrics, telemetry.Handler(registry)) })
-	group.Go(func() error { return serveQueues(ctx, log, workers) })
+	var ready atomic.Bool
+	group.Go(func() error { return serve(ctx, settings.Worker.Metrics, telemetry.Handler(registry), &ready) })
+	group.Go(func() error { return serveQueues(ctx, log, workers, &ready) })
 	return group.Wait()
 }
 
@@ -88,12 +90,13 @@ func (p program) workers(ctx context.Context) ([]worker.Worker, error) {
 }
 
 // serveQueues polls until ctx ends.
-func serveQueues(ctx context.Context, log *zap.Logger, workers []worker.Worker) error {
+func serveQueues(ctx context.Context, log *zap.Logger, workers []worker.Worker, ready *atomic.Bool) error {
 	for i, w := range workers {
 		if err := w.Start(); err != nil {
 			return fmt.Errorf("start worker %d of %d: %w", i+1, len(workers), err)
 		}
 	}
+	ready.Store(true)
 	log.Info("ready", zap.Int("queues", len(workers)))
 	<-ctx.Done()
 	log.Info("stopping: what is under way gets " + stopTimeout.String() + " to finish")
@@ -105,9 +108,14 @@ func serveQueues(ctx context.Context, log *zap.Logger, workers []worker.Worker) 
 }
 
 // serve answers HTTP until ctx ends.
-func serve(ctx context.Context, address string, handler http.Handler) error {
+func serve(ctx context.Context, address string, metrics http.Handler, ready *atomic.Bool) error {
 	mux := http.NewServeMux()
-	mux.Handle("/metrics", handler)
+	mux.Handle("/metrics", metrics)
+	mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if !ready.Load() {
+			http.Error(w, "the queues are not served yet", http.StatusServiceUnavailable)
+		}
+	})
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	server := &http.Server{Addr: address, Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	done := context.AfterFunc(ctx, func() { _ = server.Close() })

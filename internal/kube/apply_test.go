@@ -41,6 +41,24 @@ func fenced(t *testing.T, s *scene) {
 	require.NoError(t, err, "a target that has moved to another Delivery counts anew")
 }
 
+func overtaken(t *testing.T, s *scene) {
+	plan := s.plan(t, settings, web)
+	newer := s.plan(t, strings.ReplaceAll(settings, "blue", "newer"))
+	in := kube.ApplyInput{Plan: plan, Claim: s.claim(), MAC: mac, Progress: func(int, int) {
+		claim := s.claim()
+		claim.Epoch++
+		_, err := s.region.Apply(t.Context(), kube.ApplyInput{Plan: newer, Claim: claim, MAC: mac})
+		require.NoError(t, err)
+		<-time.After(300 * time.Millisecond) // as long as a frozen worker at least is frozen
+	}}
+	_, err := s.region.Apply(t.Context(), in)
+	require.ErrorIs(t, err, kube.ErrFenced)
+	require.Equal(t, 2, s.wroteObjects(t), "one ConfigMap by each, and no Deployment")
+	inv, err := s.region.Inventory(t.Context(), s.target.Name)
+	require.NoError(t, err)
+	require.Equal(t, s.epoch+1, inv.Epoch)
+}
+
 func repeated(t *testing.T, s *scene) {
 	plan := s.plan(t, settings, web)
 	_, err := s.apply(t, plan, 0)

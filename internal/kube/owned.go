@@ -107,7 +107,7 @@ func (v *view) digestOwned(key gitops.ObjectKey, object map[string]any) {
 
 // owned digests what we own of an object. Any error means: apply again.
 func (r *Region) owned(object map[string]any) (diff.Sum, error) {
-	d := r.digesters.Get().(*diff.Digester) //nolint:forcetypeassert // the pool makes nothing else
+	d := r.digesters.Get().(*diff.Digester)
 	defer r.digesters.Put(d)
 	return d.Owned(object)
 }

@@ -11,9 +11,7 @@ import (
 
 	"github.com/tidegate/tidegate/internal/diff"
 	"github.com/tidegate/tidegate/internal/gitops"
-	"github.com/tidegate/tidegate/internal/health"
 	"github.com/tidegate/tidegate/internal/manifest"
-	"github.com/tidegate/tidegate/internal/waves"
 )
 
 // PlanInput is what a plan is made from.
@@ -199,105 +197,6 @@ func refused(verdicts []diff.Verdict) error {
 		names = append(names, fmt.Sprintf("and %d more", n-maxNamed))
 	}
 	return fmt.Errorf("%w: %s", ErrRefused, strings.Join(names, "; "))
-}
-
-// assemble makes the plan of the verdicts.
-func (v *view) assemble(in PlanInput, verdicts []diff.Verdict) (Plan, error) {
-	plan := Plan{Target: in.Target.Name, Region: v.region.settings.Name, Bundle: in.Digest}
-	var prune []gitops.ObjectKey
-	for i, verdict := range verdicts {
-		switch verdict.Action {
-		case diff.Unchanged:
-			plan.Unchanged++
-		case diff.Prune:
-			prune = append(prune, verdict.Key)
-		case diff.Keep:
-			plan.Kept = append(plan.Kept, gitops.ObjectIssue{Object: verdict.Key.String(), Message: verdict.Reason})
-		case diff.Forget:
-			plan.Forgotten = append(plan.Forgotten, verdict.Key)
-		case diff.Look, diff.Refuse:
-			return plan, fmt.Errorf("%s is still to be judged: %s", verdicts[i].Key, verdict.Action)
-		}
-	}
-	if len(v.wanted) == 0 && len(prune) > 0 && !in.Target.SyncPolicy.AllowEmpty {
-		return plan, fmt.Errorf("%w: the bundle is empty, which would delete all %d objects; set syncPolicy.automated.allowEmpty if that is meant", ErrRefused, len(prune))
-	}
-	plan.PruneNeedsApproval = diff.PruneNeedsApproval(prune, len(v.records))
-	plan.Steps = append(v.applySteps(verdicts), v.pruneSteps(prune)...)
-	plan.Digest = v.digest(in.Target, prune)
-	return plan, nil
-}
-
-func (v *view) applySteps(verdicts []diff.Verdict) []PlanStep {
-	items := make([]waves.Item, len(v.wanted))
-	for i, d := range v.wanted {
-		items[i] = waves.Item{Key: d.Key, Wave: d.Options.Wave}
-		items[i].Defines, _, _ = manifest.DefinedKind(d.Content)
-	}
-	var steps []PlanStep
-	for _, s := range waves.Order(items) {
-		step := PlanStep{Phase: gitops.Sync, Wave: s.Wave}
-		for _, group := range s.Groups {
-			objects := make([]PlannedObject, 0, len(group))
-			for _, i := range group {
-				objects = append(objects, v.planned(v.wanted[i], verdicts[i]))
-			}
-			step.Groups = append(step.Groups, objects)
-		}
-		if step.Applies()+step.Waits() > 0 {
-			steps = append(steps, step)
-		}
-	}
-	return steps
-}
-
-func (v *view) planned(d desired, verdict diff.Verdict) PlannedObject {
-	live := v.live[d.Key]
-	o := PlannedObject{
-		Key: d.Key, APIVersion: d.APIVersion, Action: verdict.Action, Reason: verdict.Reason, Digest: d.digest,
-		Tracked: health.Tracked(d.Content), Shared: d.shared, UID: live.UID, Generation: live.Generation,
-	}
-	if o.writes() {
-		o.Content = d.encoded
-	}
-	return o
-}
-
-// pruneSteps deletes in the opposite order of an apply.
-func (v *view) pruneSteps(prune []gitops.ObjectKey) []PlanStep {
-	items := make([]waves.Item, len(prune))
-	for i, key := range prune {
-		items[i] = waves.Item{Key: key, Wave: v.records[key].Wave}
-	}
-	var steps []PlanStep
-	for _, s := range waves.Reverse(items) {
-		step := PlanStep{Phase: gitops.Prune, Wave: s.Wave}
-		for _, group := range s.Groups {
-			objects := make([]PlannedObject, 0, len(group))
-			for _, i := range group {
-				key := prune[i]
-				objects = append(objects, PlannedObject{Key: key, APIVersion: v.records[key].APIVersion, Action: diff.Prune, UID: v.live[key].UID})
-			}
-			step.Groups = append(step.Groups, objects)
-		}
-		steps = append(steps, step)
-	}
-	return steps
-}
-
-// digest is the plan's: over what is desired, what is deleted, and the policy; not
-// over the live objects, so that it stays the same while nothing else changes.
-func (v *view) digest(t gitops.Target, prune []gitops.ObjectKey) string {
-	lines := make([]string, 0, len(v.wanted)+len(prune)+1)
-	for _, d := range v.wanted {
-		lines = append(lines, fmt.Sprintf("want %q %s", d.Key, d.digest))
-	}
-	for _, key := range prune {
-		lines = append(lines, fmt.Sprintf("prune %q", key))
-	}
-	slices.Sort(lines)
-	lines = append(lines, fmt.Sprintf("policy prune=%t allowEmpty=%t options=%q", t.SyncPolicy.Prune, t.SyncPolicy.AllowEmpty, t.SyncPolicy.Options))
-	return v.mac("plan", []byte(strings.Join(lines, "\n")))
 }
 
 // Applies is how many objects the step writes or deletes.

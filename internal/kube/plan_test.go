@@ -34,6 +34,7 @@ func TestRegion(t *testing.T) {
 		"an-empty-bundle-deletes-nothing":           emptyBundle,
 		"a-missing-namespace-is-created":            namespaceCreated,
 		"an-older-rollout-is-fenced":                fenced,
+		"a-rollout-that-was-overtaken-stops":        overtaken,
 		"a-step-can-be-repeated":                    repeated,
 		"one-refused-object-does-not-stop-others":   refusedObject,
 		"waves-are-steps":                           wavesAreSteps,

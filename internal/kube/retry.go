@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,12 +46,36 @@ func (r *Region) try(ctx context.Context, request func(context.Context) error) e
 		if time.Since(started) > r.settings.Patience {
 			return err
 		}
-		if !pause(ctx, pauseAfter(err, delay)) {
+		wait := pauseAfter(err, delay)
+		if !budgetOf(ctx).spend(wait) {
+			return err
+		}
+		if !pause(ctx, wait) {
 			return context.Cause(ctx)
 		}
 		delay = min(2*delay, maxDelay)
 	}
 }
+
+// budget is the patience that the requests of one step share: where a webhook is
+// down, not every object of a hundred is retried for as long as one may be.
+type budget struct{ left atomic.Int64 }
+
+type budgetKey struct{}
+
+func withBudget(ctx context.Context, d time.Duration) context.Context {
+	b := &budget{}
+	b.left.Store(int64(d))
+	return context.WithValue(ctx, budgetKey{}, b)
+}
+
+// budgetOf returns nil, which has no limit, when the context has no budget.
+func budgetOf(ctx context.Context) *budget {
+	b, _ := ctx.Value(budgetKey{}).(*budget)
+	return b
+}
+
+func (b *budget) spend(d time.Duration) bool { return b == nil || b.left.Add(-int64(d)) >= 0 }
 
 // pauseAfter is the server's wish, if it has one, else the delay; both with
 // jitter, so that many clients do not come back at once.

@@ -25,7 +25,7 @@ import (
 type tracker struct {
 	region *Region
 	client dynamic.Interface
-	ctx    context.Context //nolint:containedctx // bounds the watches, which outlive any call
+	ctx    context.Context // bounds the watches, which outlive any call
 	stop   context.CancelFunc
 
 	mu      sync.Mutex
@@ -207,7 +207,7 @@ func (w *kindWatch) wake(name types.NamespacedName) {
 // last words must not overwrite its successor's.
 type sink struct {
 	watch *kindWatch
-	ctx   context.Context //nolint:containedctx // of the reflector that feeds it
+	ctx   context.Context // of the reflector that feeds it
 }
 
 var _ cache.ReflectorStore = (*sink)(nil)

@@ -57,6 +57,8 @@ func (e *Engine) blame(ctx context.Context, r Request, err error) error {
 		return &Error{Kind: KindTimeout, File: r.Path, Message: fmt.Sprintf("rendering took longer than %s; make it smaller, or raise render.timeout in the settings", e.Timeout)}
 	case errors.Is(err, sandbox.ErrOutputLimit):
 		return &Error{Kind: KindTooLarge, File: r.Path, Message: fmt.Sprintf("more than %d MiB of manifests; split the application", maxOutput>>20)}
+	case errors.Is(err, sandbox.ErrStart):
+		return fmt.Errorf("run the renderer %s: %w", e.Binary, err)
 	case errors.As(err, &crash):
 		return &Error{Kind: KindCrash, File: r.Path, Message: "the renderer crashed: " + crash.Error()}
 	default:

@@ -21,13 +21,14 @@ const (
 	gatherWithin = 8 * time.Second // for one request
 )
 
-// deliveryPath is the part of a path that names a Delivery.
-type deliveryPath struct {
+// DeliveryName is the part of a path that names a Delivery. (An embedded struct
+// must be exported, or its parameters are not read.)
+type DeliveryName struct {
 	Project string `path:"project"`
 	Name    string `path:"name"`
 }
 
-func (p deliveryPath) key() string { return p.Project + "/" + p.Name }
+func (p DeliveryName) key() string { return p.Project + "/" + p.Name }
 
 func unknownDelivery(key string) string {
 	return "there is no Delivery " + key + "; `tidegate get deliveries` lists them, `tidegate get problems` says what the catalog refuses"
@@ -51,7 +52,7 @@ func (s server) listDeliveries(ctx context.Context, _ *struct{}) (*answer[Delive
 	return &answer[Deliveries]{list}, nil
 }
 
-func (s server) getDelivery(ctx context.Context, in *deliveryPath) (*answer[promotion.Status], error) {
+func (s server) getDelivery(ctx context.Context, in *DeliveryName) (*answer[promotion.Status], error) {
 	var status promotion.Status
 	err := s.Asker.Query(ctx, workflows.DeliveryID(in.key()), workflows.QueryStatus, &status)
 	return &answer[promotion.Status]{status}, explain(err, unknownDelivery(in.key()))
@@ -96,7 +97,7 @@ func inOrderOfStages(status promotion.Status) []promotion.TargetStatus {
 }
 
 func (s server) sync(ctx context.Context, in *struct {
-	deliveryPath
+	DeliveryName
 	Key  string `header:"Idempotency-Key"`
 	Body Sync
 }) (*answer[Outcome], error) {

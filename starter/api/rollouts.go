@@ -14,18 +14,18 @@ import (
 	"github.com/tidegate/tidegate/workflows"
 )
 
-// rolloutKey is the part of a path that names a rollout.
-type rolloutKey struct {
-	deliveryPath
+// RolloutName is the part of a path that names a rollout.
+type RolloutName struct {
+	DeliveryName
 	Stage  string `path:"stage"`
 	Number int    `path:"number" minimum:"1"`
 }
 
-func (k rolloutKey) workflow() string { return workflows.RolloutID(k.key(), k.Stage, k.Number) }
+func (k RolloutName) workflow() string { return workflows.RolloutID(k.key(), k.Stage, k.Number) }
 
-func (k rolloutKey) String() string { return fmt.Sprintf("%s/%s/%d", k.key(), k.Stage, k.Number) }
+func (k RolloutName) String() string { return fmt.Sprintf("%s/%s/%d", k.key(), k.Stage, k.Number) }
 
-func (k rolloutKey) unknown() string {
+func (k RolloutName) unknown() string {
 	return fmt.Sprintf("there is no rollout %s; `tidegate rollout list %s` lists them", k, k.key())
 }
 
@@ -81,14 +81,14 @@ func commitsOf(release gitops.Release) []string {
 	return slices.Compact(commits)
 }
 
-func (s server) getRollout(ctx context.Context, in *rolloutKey) (*answer[workflows.RolloutStatus], error) {
+func (s server) getRollout(ctx context.Context, in *RolloutName) (*answer[workflows.RolloutStatus], error) {
 	status, err := s.rollout(ctx, *in)
 	return &answer[workflows.RolloutStatus]{status}, explain(err, in.unknown())
 }
 
 // rollout asks the workflow, or reads the record of one that Temporal has
 // forgotten.
-func (s server) rollout(ctx context.Context, k rolloutKey) (workflows.RolloutStatus, error) {
+func (s server) rollout(ctx context.Context, k RolloutName) (workflows.RolloutStatus, error) {
 	var status workflows.RolloutStatus
 	err := s.Asker.Query(ctx, k.workflow(), workflows.QueryStatus, &status)
 	if !errors.Is(err, flows.ErrUnknown) {
@@ -102,7 +102,7 @@ func (s server) rollout(ctx context.Context, k rolloutKey) (workflows.RolloutSta
 
 // decision is a request to approve or reject.
 type decision struct {
-	rolloutKey
+	RolloutName
 	Key  string `header:"Idempotency-Key" doc:"a repeated request with the same key is carried out once"`
 	Body Decision
 }
@@ -123,8 +123,8 @@ func (s server) decide(ctx context.Context, verb string, in *decision) (*answer[
 		Arg: workflows.Decision{Gate: in.Body.Gate, PlanDigest: in.Body.PlanDigest, By: in.Body.By, Reason: in.Body.Reason},
 	}, &result)
 	if errors.Is(err, flows.ErrUnknown) {
-		if status, known := s.rollout(ctx, in.rolloutKey); known == nil {
-			return nil, huma.Error409Conflict(fmt.Sprintf("rollout %s has ended (%s)", in.rolloutKey, status.Phase))
+		if status, known := s.rollout(ctx, in.RolloutName); known == nil {
+			return nil, huma.Error409Conflict(fmt.Sprintf("rollout %s has ended (%s)", in.RolloutName, status.Phase))
 		}
 	}
 	return &answer[Outcome]{Outcome{Message: result.Message}}, explain(err, in.unknown())

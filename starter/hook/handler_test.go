@@ -233,10 +233,10 @@ func TestARedeliveryCountsWhenTheFirstOneStartedNothing(t *testing.T) {
 		broken, mended func(*bench)
 		status         int
 	}{
-		"Temporal is down":             {func(b *bench) { b.hintErr = errors.New("down") }, func(b *bench) { b.hintErr = nil }, http.StatusServiceUnavailable},
-		"the catalog cannot be read":   {func(b *bench) { b.catalogErr = errors.New("down") }, func(b *bench) { b.catalogErr = nil }, http.StatusServiceUnavailable},
-		"the repository is not known":  {func(b *bench) { b.revisions = nil }, func(b *bench) { b.revisions = []string{"main"} }, http.StatusOK},
-		"the branch was not followed":  {func(b *bench) { b.revisions = []string{"v1"} }, func(b *bench) { b.revisions = []string{"main"} }, http.StatusOK},
+		"Temporal is down":            {func(b *bench) { b.hintErr = errors.New("down") }, func(b *bench) { b.hintErr = nil }, http.StatusServiceUnavailable},
+		"the catalog cannot be read":  {func(b *bench) { b.catalogErr = errors.New("down") }, func(b *bench) { b.catalogErr = nil }, http.StatusServiceUnavailable},
+		"the repository is not known": {func(b *bench) { b.revisions = nil }, func(b *bench) { b.revisions = []string{"main"} }, http.StatusOK},
+		"the branch was not followed": {func(b *bench) { b.revisions = []string{"v1"} }, func(b *bench) { b.revisions = []string{"main"} }, http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench("main")

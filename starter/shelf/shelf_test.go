@@ -49,7 +49,7 @@ func TestTheCatalogIsWhatTheActivityKept(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, cat.Deliveries, "none was loaded yet")
 		declare(t, store, "shop")
-		time.Sleep(250 * time.Millisecond) // of the bubble's clock
+		<-time.After(250 * time.Millisecond) // of the bubble's clock
 		cat, err = s.Catalog(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, "default/shop", cat.Deliveries[0].Key())

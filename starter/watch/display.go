@@ -52,6 +52,9 @@ func (l *lines) show(v View) error {
 		}
 	}
 	l.notes = v.Notes
+	if b.Len() == 0 {
+		return nil
+	}
 	_, err := io.WriteString(l.o.Out, b.String())
 	return err
 }

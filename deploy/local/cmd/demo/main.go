@@ -63,9 +63,13 @@ type options struct {
 
 // run is the demo, step by step.
 func run(ctx context.Context, o options) error {
+	bin, err := filepath.Abs(filepath.Join(o.dir, "bin"))
+	if err != nil {
+		return err
+	}
 	say("1", "the local stack: Temporal and %d Kubernetes API servers", o.regions)
 	s, _, err := stack.Up(ctx, stack.Options{
-		Dir: o.dir, Bin: filepath.Join(o.dir, "bin"), Regions: stack.Demo(o.regions), Ports: stack.DemoPorts(),
+		Dir: o.dir, Bin: bin, Regions: stack.Demo(o.regions), Ports: stack.DemoPorts(),
 		Detached: true, AuditLog: true, Temporal: true, UI: true, Progress: func(line string) { fmt.Println("   " + line) },
 	})
 	if err != nil {

@@ -1,0 +1,224 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/tidegate/tidegate/internal/diff"
+	"github.com/tidegate/tidegate/internal/gitops"
+	"github.com/tidegate/tidegate/internal/manifest"
+)
+
+// work is one step being carried out.
+type work struct {
+	region *Region
+	fence  *fence
+	in     ApplyInput
+	total  int
+
+	mu       sync.Mutex
+	done     int
+	records  []diff.Record // for the inventory
+	waits    []diff.Record // for the wait
+	gone     []gitops.ObjectKey
+	failures []gitops.ObjectIssue
+}
+
+// group writes the objects of one kind, some at the same time. What the region
+// refuses is noted; what ends the step is returned.
+func (w *work) group(ctx context.Context, objects []PlannedObject) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, o := range objects {
+		do := w.apply
+		switch {
+		case o.Action == diff.Prune:
+			do = w.prune
+		case !o.writes():
+			continue
+		}
+		select {
+		case w.region.inFlight <- struct{}{}:
+		case <-ctx.Done():
+			if err := group.Wait(); err != nil {
+				return err
+			}
+			return context.Cause(ctx)
+		}
+		group.Go(func() error {
+			defer func() { <-w.region.inFlight }()
+			if err := w.fence.check(ctx); err != nil {
+				return err
+			}
+			return w.note(ctx, o, do(ctx, o))
+		})
+	}
+	return group.Wait()
+}
+
+// note turns an object's error into a failure of the object, unless it concerns
+// the whole step.
+func (w *work) note(ctx context.Context, o PlannedObject, err error) error {
+	if err != nil && (ctx.Err() != nil || errors.Is(err, ErrUnreachable)) {
+		return err
+	}
+	w.mu.Lock()
+	w.done++
+	done := w.done
+	if err != nil {
+		w.failures = append(w.failures, issue(o, err))
+	}
+	w.mu.Unlock()
+	if w.in.Progress != nil {
+		w.in.Progress(done, w.total)
+	}
+	return nil
+}
+
+func (w *work) apply(ctx context.Context, o PlannedObject) error {
+	res, err := w.served(ctx, o)
+	if err != nil {
+		return err
+	}
+	if o.Tracked {
+		w.region.tracker.prepare(res)
+	}
+	live, err := w.write(ctx, res, o)
+	if err != nil {
+		return err
+	}
+	id := identify(live)
+	rec := diff.Record{
+		Key: o.Key, APIVersion: o.APIVersion, UID: id.uid, ResourceVersion: id.resourceVersion, Generation: id.generation,
+		Desired: o.Digest, Wave: w.in.Plan.Steps[w.in.Step].Wave,
+	}
+	if sum, err := w.region.owned(live); err == nil {
+		rec.Owned = w.in.MAC("owned", sum[:])
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if o.Tracked {
+		w.waits = append(w.waits, rec)
+	}
+	if !o.Shared {
+		w.records = append(w.records, rec)
+	}
+	return nil
+}
+
+// write applies an object. A kind that was defined a moment ago may be known and
+// not served yet.
+func (w *work) write(ctx context.Context, res resource, o PlannedObject) (map[string]any, error) {
+	for started := time.Now(); ; {
+		live, err := w.region.apply(ctx, res, o, w.manager(o))
+		if !isUnserved(err) || time.Since(started) > definitionPatience || !pause(ctx, firstDelay) {
+			return live, err
+		}
+	}
+}
+
+// served finds an object's resource. Its kind may have been defined by this very
+// step, or by a controller that is about to: it is given some time to appear.
+func (w *work) served(ctx context.Context, o PlannedObject) (res resource, err error) {
+	for started := time.Now(); ; {
+		res, err = w.region.resourceFor(ctx, o.Key, o.APIVersion)
+		if !errors.Is(err, manifest.ErrUnknownKind) || time.Since(started) > definitionPatience || !pause(ctx, firstDelay) {
+			return res, err
+		}
+	}
+}
+
+// manager is the field manager that an object is applied as. A namespace that
+// several targets share has one for each, so that they do not take one another's
+// labels away.
+func (w *work) manager(o PlannedObject) string {
+	const longest = 128
+	if !o.Shared {
+		return FieldManager
+	}
+	name := FieldManager + "/" + w.in.Plan.Target
+	return name[:min(len(name), longest)]
+}
+
+func (w *work) prune(ctx context.Context, o PlannedObject) error {
+	res, err := w.region.resourceFor(ctx, o.Key, o.APIVersion)
+	if errors.Is(err, manifest.ErrUnknownKind) { // its definition is gone, and with it the object
+		w.forget(o.Key)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	gone, err := w.region.delete(ctx, res, o)
+	if isUnserved(err) {
+		w.region.kinds.forget()
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		gone = true
+	case errors.Is(err, errMoved):
+		return errors.New("it was made anew since the plan; it is left alone")
+	case err != nil:
+		return err
+	}
+	w.forget(o.Key)
+	if !gone {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.waits = append(w.waits, diff.Record{Key: o.Key, APIVersion: o.APIVersion, UID: o.UID})
+	}
+	return nil
+}
+
+func (w *work) forget(key gitops.ObjectKey) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gone = append(w.gone, key)
+}
+
+// definitionPatience is how long a new kind may take until it is served.
+const definitionPatience = 30 * time.Second
+
+// settle waits until the kinds that a group has defined are served, when objects
+// follow that may be of such a kind.
+func (w *work) settle(ctx context.Context, group []PlannedObject, following [][]PlannedObject) error {
+	defined := func(o PlannedObject) bool {
+		return o.Key.Kind == "CustomResourceDefinition" && o.Key.Group == "apiextensions.k8s.io" && o.writes()
+	}
+	if !slices.ContainsFunc(group, defined) || len(following) == 0 {
+		return nil
+	}
+	w.mu.Lock()
+	applied := slices.Clone(w.waits)
+	w.mu.Unlock()
+	applied = slices.DeleteFunc(applied, func(rec diff.Record) bool {
+		return !slices.ContainsFunc(group, func(o PlannedObject) bool { return o.Key == rec.Key && defined(o) })
+	})
+	outcome, err := w.region.tracker.wait(ctx, waiting{healthy: applied, deadline: definitionPatience})
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.failures = append(w.failures, outcome.Issues...)
+	return nil
+}
+
+// finish records the step in the inventory, in one update.
+func (w *work) finish(ctx context.Context) (Applied, error) {
+	gone := w.gone
+	if w.in.Step == len(w.in.Plan.Steps)-1 {
+		gone = append(gone, w.in.Plan.Forgotten...)
+	}
+	if err := w.fence.record(ctx, w.records, gone); err != nil {
+		return Applied{}, err
+	}
+	sortIssues(w.failures)
+	slices.SortFunc(w.waits, func(a, b diff.Record) int { return a.Key.Compare(b.Key) })
+	return Applied{Records: w.waits, Applied: w.done - len(w.failures), Failures: w.failures}, nil
+}
