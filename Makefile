@@ -10,6 +10,8 @@ KUBERNETES_VERSION := $(shell sed -n 's|^\tk8s.io/kubernetes v\([0-9.]*\).*|\1|p
 STAMPED := k8s.io/component-base/version.git
 STAMP := -X=$(STAMPED)Version=v$(KUBERNETES_VERSION) $(join -X=$(STAMPED)Major= -X=$(STAMPED)Minor=,$(wordlist 1,2,$(subst ., ,$(KUBERNETES_VERSION))))
 FUZZTIME ?= 20s
+CHECKS ?= 100000
+RELEASE ?= unreleased
 REGIONS ?= 10
 
 # Trees of real projects that some tests deliver; those tests are skipped without it.
@@ -86,16 +88,16 @@ test-short: ## run the tests that need no server
 	go test -short ./...
 
 .PHONY: model
-model: ## drive the delivery state machine through 100,000 random lives
-	go test ./internal/promotion -run Model -rapid.checks=100000 -timeout 30m
+model: ## drive the delivery state machine through CHECKS=100000 random lives
+	go test ./internal/promotion -v -run 'Interleaving|Merges|Candidate' -rapid.checks=$(CHECKS) -timeout 30m
 
 .PHONY: bench
 bench: ## run the benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: histories
-histories: tools build ## record the workflow histories that later builds replay
-	go test ./workflows/... -run Histories -update
+histories: tools ## record the workflow histories of RELEASE=unreleased, which later builds replay
+	go test ./workflows -v -run HistoriesAreRecorded -update -release $(RELEASE)
 
 .PHONY: fuzz
 fuzz: ## fuzz every parser for FUZZTIME=20s

@@ -17,6 +17,9 @@ func isNotFound(err error) bool {
 // isUserError says whether a repository is as it is by somebody's choice, so
 // that people should be told: asking again soon is of no use.
 func isUserError(err error) bool {
+	if err == nil {
+		return false
+	}
 	switch git.KindOf(err) {
 	case git.KindURL, git.KindRepository, git.KindAuth, git.KindRevision:
 		return true

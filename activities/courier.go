@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
@@ -99,5 +100,14 @@ func (c *Courier) HasPollers(ctx context.Context, queue string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("describe task queue %s: %w", queue, err)
 	}
-	return len(answer.GetPollers()) > 0, nil
+	for _, poller := range answer.GetPollers() {
+		if time.Since(poller.GetLastAccessTime().AsTime()) < pollerSilence {
+			return true, nil
+		}
+	}
+	return false, nil
 }
+
+// pollerSilence is how long a worker that lives can go without polling: a poll
+// takes up to a minute. Temporal lists dead ones for some minutes more.
+const pollerSilence = 75 * time.Second

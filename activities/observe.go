@@ -48,22 +48,23 @@ func (s *Source) Observe(ctx context.Context, in ObserveInput) (ObserveResult, e
 		result.Missing = fmt.Sprintf("no Delivery follows %s any more", in.Ref)
 		return result, nil
 	}
-	head, err := s.Mirrors.Resolve(ctx, followers.url, in.Ref.Revision)
-	if err != nil {
-		if !isUserError(err) {
-			return result, classify(err)
-		}
-		result.Missing, result.Affected = err.Error(), followers.keys
-		return result, nil
-	}
-	if err := s.Mirrors.Fetch(ctx, followers.url, head); err != nil {
-		return result, classify(err)
-	}
 	noted, err := s.noted(ctx, in.Ref)
 	if err != nil {
 		return result, classify(err)
 	}
-	result.Commit, result.Moved = head.Commit, head.Commit != noted.Commit
+	head, err := s.Mirrors.Resolve(ctx, followers.url, in.Ref.Revision)
+	if isUserError(err) {
+		result.Commit, result.Sequence, result.HintShown = noted.Commit, noted.Sequence, in.Hint == ""
+		result.Missing, result.Affected = err.Error(), followers.keys
+		return result, nil
+	}
+	if err == nil {
+		err = s.Mirrors.Fetch(ctx, followers.url, head)
+	}
+	if err != nil {
+		return result, classify(err)
+	}
+	result.Commit, result.Moved = head.Commit, head.Commit != noted.Commit || noted.Missing
 	result.Sequence = noted.next(result.Moved, activity.GetInfo(ctx).ScheduledTime.UnixMilli())
 	result.HintShown = in.Hint == "" || in.Hint == head.Commit
 	if !result.HintShown {
@@ -108,6 +109,9 @@ type note struct {
 	Commit     string   `json:"commit"`
 	Sequence   int64    `json:"sequence"`
 	Deliveries []string `json:"deliveries"` // those that know of Commit, or need not
+	// Missing says that the ref was not there when it was looked for last, so that
+	// everybody must hear when it is back.
+	Missing bool `json:"missing,omitempty"`
 }
 
 // next is the sequence of what is seen now. A lost note starts from the
@@ -137,9 +141,10 @@ type NoteInput struct {
 	Commit     string     `json:"commit"`
 	Sequence   int64      `json:"sequence"`
 	Deliveries []string   `json:"deliveries"`
+	Missing    bool       `json:"missing,omitempty"`
 }
 
 // Note remembers where a ref stands.
 func (s *Source) Note(ctx context.Context, in NoteInput) error {
-	return classify(s.Blobs.setNamedJSON(ctx, "ref/"+in.Ref.String(), note{Commit: in.Commit, Sequence: in.Sequence, Deliveries: in.Deliveries}))
+	return classify(s.Blobs.setNamedJSON(ctx, "ref/"+in.Ref.String(), note{Commit: in.Commit, Sequence: in.Sequence, Deliveries: in.Deliveries, Missing: in.Missing}))
 }

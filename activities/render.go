@@ -5,19 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"go.temporal.io/sdk/temporal"
-
 	"github.com/tidegate/tidegate/internal/gitops"
 	"github.com/tidegate/tidegate/internal/render"
+	"github.com/tidegate/tidegate/internal/render/checkout"
 	"github.com/tidegate/tidegate/internal/telemetry"
 )
+
+// rendersAtOnce bounds the renderer processes of one activity.
+const rendersAtOnce = 2
 
 // Renderer turns checkouts into bundles. It holds no credentials.
 type Renderer struct {
@@ -33,86 +34,115 @@ type RenderInput struct {
 	Targets   []gitops.Target `json:"targets"`
 }
 
-// RenderResult has a bundle for each target.
+// RenderResult has a bundle for each target, in the order of their names.
 type RenderResult struct {
 	Bundles []gitops.Bundle `json:"bundles"`
 	Reads   []SourceReads   `json:"reads"`
 }
 
 // SourceReads is what the renders have read of one source: an artifact with the
-// list of paths, absent ones included.
+// sorted list of paths, absent ones included, as render.Digest takes it.
 type SourceReads struct {
 	gitops.Ref
 	Digest string `json:"digest"`
+}
+
+// RenderFailure is the details of an error that a source is at fault for: a
+// change to what was read may mend it.
+type RenderFailure struct {
+	Reads []SourceReads `json:"reads"`
 }
 
 // Render renders every target. Targets with the same input share one render, and
 // input that was rendered before is not rendered again.
 func (r *Renderer) Render(ctx context.Context, in RenderInput) (RenderResult, error) {
 	defer beat(ctx)()
-	jobs, err := r.jobs(ctx, in)
+	jobs, done, err := r.jobs(ctx, in)
+	defer done()
 	if err != nil {
-		return RenderResult{}, classifyRender(err)
+		return RenderResult{}, classifyRender(err, nil)
 	}
 	group, rendering := errgroup.WithContext(ctx)
-	group.SetLimit(2)
+	group.SetLimit(rendersAtOnce)
 	for _, job := range jobs {
 		group.Go(func() error { return r.run(rendering, job) })
 	}
-	if err := group.Wait(); err != nil {
-		return RenderResult{}, classifyRender(err)
+	failed := group.Wait()
+	reads, err := r.reads(ctx, in, jobs)
+	if failed != nil {
+		return RenderResult{}, classifyRender(failed, reads)
 	}
-	result, err := r.collect(ctx, in, jobs)
-	return result, classifyRender(err)
+	if err != nil {
+		return RenderResult{}, classifyRender(err, nil)
+	}
+	return RenderResult{Bundles: bundles(jobs), Reads: reads}, nil
 }
 
 // renderJob is one render and the targets that share it.
 type renderJob struct {
 	tree    string // folder of the unpacked checkout
 	source  gitops.Source
+	key     string // what is asked for and by whom, without the content it is asked of
+	refs    []gitops.Ref
 	targets []string
 
 	bundle gitops.Bundle
-	reads  []string
+	reads  []string // nil when it is not known
 }
 
-// jobs groups the targets by what they are rendered from.
-func (r *Renderer) jobs(ctx context.Context, in RenderInput) ([]*renderJob, error) {
+// jobs groups the targets by what they are rendered from. What it unpacks stays
+// until done is called.
+func (r *Renderer) jobs(ctx context.Context, in RenderInput) (jobs []*renderJob, done func(), err error) {
+	var open []*checkout.Tree
+	done = func() {
+		for _, tree := range open {
+			_ = tree.Close() // only a lock
+		}
+	}
+	version, err := r.Engine.Version()
+	if err != nil {
+		return nil, done, err
+	}
+	cache := checkout.Cache{Dir: r.Dir}
 	trees := map[gitops.Ref]string{}
 	for _, c := range in.Checkouts {
-		dir, err := r.tree(ctx, c.Digest)
+		tree, err := cache.Open(ctx, c.Digest, r.Blobs.Get)
 		if err != nil {
-			return nil, err
+			return nil, done, fmt.Errorf("check out %s: %w", c.Ref, err)
 		}
-		trees[c.Ref] = dir
+		open, trees[c.Ref] = append(open, tree), tree.Dir
 	}
 	byInput := map[string]*renderJob{}
 	for _, t := range in.Targets {
-		tree, ok := trees[t.Source.Ref()]
+		ref := t.Source.Ref()
+		tree, ok := trees[ref]
 		if !ok {
-			return nil, fmt.Errorf("render %s: there is no checkout of %s", t.Name, t.Source.Ref())
+			return nil, done, fmt.Errorf("render %s: there is no checkout of %s", t.Name, ref)
 		}
-		input, err := json.Marshal(t.Source)
+		key, err := r.key(version, t.Source)
 		if err != nil {
-			return nil, err
+			return nil, done, err
 		}
-		job := byInput[string(input)]
+		job := byInput[tree+key]
 		if job == nil {
-			job = &renderJob{tree: tree, source: t.Source}
-			byInput[string(input)] = job
+			job = &renderJob{tree: tree, source: t.Source, key: key}
+			byInput[tree+key], jobs = job, append(jobs, job)
 		}
 		job.targets = append(job.targets, t.Name)
+		if !slices.Contains(job.refs, ref) {
+			job.refs = append(job.refs, ref)
+		}
 	}
-	jobs := make([]*renderJob, 0, len(byInput))
-	for _, key := range slices.Sorted(maps.Keys(byInput)) {
-		jobs = append(jobs, byInput[key])
-	}
-	return jobs, nil
+	return jobs, done, nil
 }
 
-// cachedRender is a render that was done, by what it had read.
-type cachedRender struct {
-	Bundle gitops.Bundle `json:"bundle"`
+// key identifies a render up to the content that it reads.
+func (r *Renderer) key(version string, s gitops.Source) (string, error) {
+	input, err := json.Marshal([]any{version, s.Repository, s.Path, s.Directory, s.Kustomize})
+	if err != nil {
+		return "", fmt.Errorf("encode the options of %s: %w", s.Path, err)
+	}
+	return r.Blobs.Store.MAC("render", input), nil
 }
 
 // run does one render, or finds that nothing it reads has changed.
@@ -121,8 +151,11 @@ func (r *Renderer) run(ctx context.Context, job *renderJob) error {
 		return err
 	}
 	started := time.Now()
-	rendered, err := r.Engine.Render(ctx, render.Request{Tree: job.tree, Path: job.source.Path, Directory: job.source.Directory, Kustomize: job.source.Kustomize})
+	rendered, err := r.Engine.Render(ctx, render.Request{
+		Tree: job.tree, Path: job.source.Path, Directory: job.source.Directory, Kustomize: job.source.Kustomize,
+	})
 	r.measure(rendered.Renderer, started, err)
+	job.reads = rendered.Reads
 	if err != nil {
 		return fmt.Errorf("render %s of %s: %w", job.source.Path, job.source.Ref(), err)
 	}
@@ -130,105 +163,59 @@ func (r *Renderer) run(ctx context.Context, job *renderJob) error {
 	if err != nil {
 		return fmt.Errorf("keep the bundle of %s: %w", job.source.Path, err)
 	}
-	job.bundle, job.reads = gitops.Bundle{Digest: digest, Objects: rendered.Count}, rendered.Reads
+	job.bundle = gitops.Bundle{Digest: digest, Objects: rendered.Count}
 	return r.remember(ctx, job)
 }
 
-// optionsKey identifies what is asked for, without the content it is asked of.
-func (r *Renderer) optionsKey(s gitops.Source) string {
-	s.RepoURL = "" // another way to the same repository changes nothing
-	input, err := json.Marshal(s)
-	if err != nil {
-		return ""
-	}
-	return r.Blobs.Store.MAC("render/"+rendererVersion, input)
-}
-
-// rendererVersion changes whenever the same input may render differently.
-const rendererVersion = "1"
-
-func (r *Renderer) recall(ctx context.Context, job *renderJob) (bool, error) {
-	key := r.optionsKey(job.source)
-	var reads []string
-	if found, err := r.Blobs.namedJSON(ctx, "render-reads/"+key, &reads); err != nil || !found {
-		return false, err
-	}
-	print, err := render.Fingerprint(job.tree, reads)
-	if err != nil {
-		return false, err
-	}
-	var cached cachedRender
-	found, err := r.Blobs.namedJSON(ctx, "render/"+key+"/"+print, &cached)
-	if found {
-		job.bundle, job.reads = cached.Bundle, reads
-	}
-	return found, err
-}
-
-func (r *Renderer) remember(ctx context.Context, job *renderJob) error {
-	key := r.optionsKey(job.source)
-	print, err := render.Fingerprint(job.tree, job.reads)
-	if err != nil {
-		return err
-	}
-	if err := r.Blobs.setNamedJSON(ctx, "render/"+key+"/"+print, cachedRender{Bundle: job.bundle}); err != nil {
-		return err
-	}
-	return r.Blobs.setNamedJSON(ctx, "render-reads/"+key, job.reads)
-}
-
 func (r *Renderer) measure(renderer string, started time.Time, err error) {
-	if r.Metrics == nil {
-		return
-	}
 	if renderer == "" {
 		renderer = "unknown"
 	}
-	if err != nil {
-		kind, _ := renderErrorType(err)
+	switch {
+	case r.Metrics == nil || errors.Is(err, context.Canceled):
+	case err != nil:
+		kind, _ := renderErrorClass(err)
 		r.Metrics.ManifestGenerationErrors.WithLabelValues(renderer, kind).Inc()
-		return
+	default:
+		r.Metrics.ManifestGenerationDuration.WithLabelValues(renderer).Observe(time.Since(started).Seconds())
 	}
-	r.Metrics.ManifestGenerationDuration.WithLabelValues(renderer).Observe(time.Since(started).Seconds())
 }
 
-// collect turns the renders into bundles, and keeps what they have read.
-func (r *Renderer) collect(ctx context.Context, in RenderInput, jobs []*renderJob) (RenderResult, error) {
-	var result RenderResult
-	reads := map[gitops.Ref][]string{}
+// bundles gives each target the bundle of its render.
+func bundles(jobs []*renderJob) []gitops.Bundle {
+	var list []gitops.Bundle
 	for _, job := range jobs {
 		for _, name := range job.targets {
 			bundle := job.bundle
 			bundle.Target = name
-			result.Bundles = append(result.Bundles, bundle)
+			list = append(list, bundle)
 		}
-		reads[job.source.Ref()] = append(reads[job.source.Ref()], job.reads...)
 	}
-	slices.SortFunc(result.Bundles, func(a, b gitops.Bundle) int { return strings.Compare(a.Target, b.Target) })
-	for _, c := range in.Checkouts {
-		paths := reads[c.Ref]
-		slices.Sort(paths)
-		digest, err := r.Blobs.putJSON(ctx, "reads", slices.Compact(paths))
-		if err != nil {
-			return result, fmt.Errorf("keep what was read of %s: %w", c.Ref, err)
+	slices.SortFunc(list, func(a, b gitops.Bundle) int { return strings.Compare(a.Target, b.Target) })
+	return list
+}
+
+// reads keeps what was read of each source. Of a render that did not come to an
+// end everything counts as read.
+func (r *Renderer) reads(ctx context.Context, in RenderInput, jobs []*renderJob) ([]SourceReads, error) {
+	paths := map[gitops.Ref][]string{}
+	for _, job := range jobs {
+		for _, ref := range job.refs {
+			if job.reads == nil {
+				paths[ref] = append(paths[ref], ".")
+			}
+			paths[ref] = append(paths[ref], job.reads...)
 		}
-		result.Reads = append(result.Reads, SourceReads{Ref: c.Ref, Digest: digest})
+	}
+	result := make([]SourceReads, 0, len(in.Checkouts))
+	for _, c := range in.Checkouts {
+		list := paths[c.Ref]
+		slices.Sort(list)
+		digest, err := r.Blobs.putJSON(ctx, "reads", slices.Compact(list))
+		if err != nil {
+			return nil, fmt.Errorf("keep what was read of %s: %w", c.Ref, err)
+		}
+		result = append(result, SourceReads{Ref: c.Ref, Digest: digest})
 	}
 	return result, nil
-}
-
-// classifyRender is classify for errors that a source is at fault for.
-func classifyRender(err error) error {
-	if kind, ok := renderErrorType(err); ok {
-		return temporal.NewApplicationErrorWithOptions(clip(err.Error()), kind, temporal.ApplicationErrorOptions{NonRetryable: true})
-	}
-	return classify(err)
-}
-
-func renderErrorType(err error) (string, bool) {
-	var fault *render.Error
-	if errors.As(err, &fault) {
-		return string(fault.Kind), true
-	}
-	return ErrorUnknown, false
 }

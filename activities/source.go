@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"go.temporal.io/sdk/activity"
-
 	"github.com/tidegate/tidegate/internal/git"
 	"github.com/tidegate/tidegate/internal/gitops"
 )
@@ -22,7 +20,8 @@ type Source struct {
 	// PollEvery is the pause between two rounds of asking every repository.
 	PollEvery time.Duration
 
-	checkouts sync.Map // repository@commit → Checkout, of those made by this process
+	mu        sync.Mutex
+	checkouts map[string]Checkout // by repository@commit: made by this process, and not to be made again
 }
 
 // SourceAt is a commit of a repository, and where it is dialled.
@@ -67,8 +66,7 @@ func (s *Source) CheckOut(ctx context.Context, in CheckOutInput) (CheckOutResult
 
 func (s *Source) checkOut(ctx context.Context, at SourceAt) (Checkout, error) {
 	key := at.Repository + "@" + at.Commit
-	if known, ok := s.checkouts.Load(key); ok {
-		c := known.(Checkout)
+	if c, ok := s.checkedOut(key); ok {
 		c.Ref = at.Ref
 		return c, nil
 	}
@@ -84,8 +82,27 @@ func (s *Source) checkOut(ctx context.Context, at SourceAt) (Checkout, error) {
 		return Checkout{}, fmt.Errorf("keep the checkout of %s: %w", key, err)
 	}
 	c := Checkout{Ref: at.Ref, Commit: at.Commit, Digest: digest}
-	s.checkouts.Store(key, c)
+	s.noteCheckout(key, c)
 	return c, nil
+}
+
+// maxCheckouts bounds what is remembered; what is forgotten is made again.
+const maxCheckouts = 1000
+
+func (s *Source) checkedOut(key string) (Checkout, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.checkouts[key]
+	return c, ok
+}
+
+func (s *Source) noteCheckout(key string, c Checkout) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.checkouts == nil || len(s.checkouts) >= maxCheckouts {
+		s.checkouts = map[string]Checkout{}
+	}
+	s.checkouts[key] = c
 }
 
 // NoteReadsInput is what the renders of a Delivery have read.
@@ -163,25 +180,46 @@ func (s *Source) pollOnce(ctx context.Context) ([]Moved, error) {
 		return nil, fmt.Errorf("read the catalog: %w", err)
 	}
 	var moved []Moved
-	asked := map[string]git.Refs{}
+	asked := map[string]answer{}
 	for _, followed := range refsOf(cat) {
-		refs, ok := asked[followed.Repository]
+		a, ok := asked[followed.Repository]
 		if !ok {
-			var err error
-			if refs, err = s.Mirrors.List(ctx, followed.RepoURL); err != nil {
-				activity.GetLogger(ctx).Info("a repository does not answer", "repository", followed.Repository, "error", err)
-			}
-			asked[followed.Repository] = refs
+			a.refs, a.err = s.Mirrors.List(ctx, followed.RepoURL)
+			asked[followed.Repository] = a
 		}
-		head, err := refs.Resolve(followed.Revision)
+		noted, err := s.noted(ctx, followed.Ref)
 		if err != nil {
-			continue
+			return nil, err
 		}
-		if noted, err := s.noted(ctx, followed.Ref); err == nil && noted.Commit != head.Commit {
-			moved = append(moved, Moved{Ref: followed.Ref, Commit: head.Commit})
+		if commit, differs := a.differs(followed.Revision, noted); differs {
+			moved = append(moved, Moved{Ref: followed.Ref, Commit: commit})
 		}
 	}
 	return moved, nil
+}
+
+// answer is what a repository said when it was asked for its refs.
+type answer struct {
+	refs git.Refs
+	err  error
+}
+
+// differs says whether a revision is not as it was noted: somewhere else, gone,
+// or back. A repository that just does not answer tells nothing.
+func (a answer) differs(revision string, noted note) (commit string, differs bool) {
+	err := a.err
+	var head git.Head
+	if err == nil {
+		head, err = a.refs.Resolve(revision)
+	}
+	switch {
+	case err == nil:
+		return head.Commit, noted.Missing || head.Commit != noted.Commit
+	case isUserError(err):
+		return "", !noted.Missing
+	default:
+		return "", false
+	}
 }
 
 // refsOf lists the distinct refs of a catalog, with where each is dialled. A

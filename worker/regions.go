@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"go.temporal.io/sdk/worker"
 
@@ -20,16 +22,7 @@ const (
 
 // regions serves the queues of every region that this worker has credentials
 // for. A region that is down is served too: that is how it is found to be down.
-func (p program) regions(ctx context.Context) ([]worker.Worker, error) {
-	open := map[string]*kube.Region{}
-	for _, name := range p.options.regions {
-		settings, _ := p.settings.Region(name)
-		region, err := kube.Open(ctx, regionSettings(settings))
-		if err != nil {
-			return nil, err
-		}
-		open[name] = region
-	}
+func (p program) regions(open map[string]*kube.Region) []worker.Worker {
 	region := &activities.Region{
 		Kube: func(name string) (*kube.Region, error) {
 			if r, ok := open[name]; ok {
@@ -40,7 +33,7 @@ func (p program) regions(ctx context.Context) ([]worker.Worker, error) {
 		Store: activities.Blobs{Store: p.store}, MAC: p.store.MAC, Metrics: p.metrics,
 	}
 	var workers []worker.Worker
-	for _, name := range p.options.regions {
+	for _, name := range slices.Sorted(maps.Keys(open)) {
 		for queue, slots := range map[string]int{activities.RegionQueue(name): regionSlots, activities.RegionWaitQueue(name): regionWaitSlots} {
 			w := worker.New(p.temporal, queue, worker.Options{
 				DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: slots, WorkerStopTimeout: stopTimeout, DisableRegistrationAliasing: true,
@@ -49,7 +42,21 @@ func (p program) regions(ctx context.Context) ([]worker.Worker, error) {
 			workers = append(workers, w)
 		}
 	}
-	return workers, nil
+	return workers
+}
+
+// openRegions prepares the clients of the regions that this worker serves.
+func (p program) openRegions(ctx context.Context) (map[string]*kube.Region, error) {
+	open := map[string]*kube.Region{}
+	for _, name := range p.options.regions {
+		settings, _ := p.settings.Region(name)
+		region, err := kube.Open(ctx, regionSettings(settings))
+		if err != nil {
+			return nil, err
+		}
+		open[name] = region
+	}
+	return open, nil
 }
 
 func regionSettings(s config.Region) kube.Settings {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tidegate/tidegate/internal/artifact"
 	"github.com/tidegate/tidegate/internal/config"
+	"github.com/tidegate/tidegate/internal/kube"
 	"github.com/tidegate/tidegate/internal/telemetry"
 	"github.com/tidegate/tidegate/internal/temporalclient"
 )
@@ -55,19 +56,26 @@ func run(ctx context.Context, settings config.Settings, o options) error {
 	}
 	defer temporal.Close()
 	p := program{settings: settings, options: o, log: log, metrics: telemetry.NewMetrics(registry), temporal: temporal, store: store}
-	workers, err := p.workers(ctx)
+	regions := map[string]*kube.Region{}
+	if slices.Contains(o.roles, roleRegions) {
+		if regions, err = p.openRegions(ctx); err != nil {
+			return err
+		}
+	}
+	workers, err := p.workers(ctx, regions)
 	if err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	var ready atomic.Bool
 	group.Go(func() error { return serve(ctx, settings.Worker.Metrics, telemetry.Handler(registry), &ready) })
+	group.Go(func() error { return refuseTwins(ctx, log, regions) })
 	group.Go(func() error { return serveQueues(ctx, log, workers, &ready) })
 	return group.Wait()
 }
 
 // workers builds a Temporal worker for every queue of every role.
-func (p program) workers(ctx context.Context) ([]worker.Worker, error) {
+func (p program) workers(ctx context.Context, regions map[string]*kube.Region) ([]worker.Worker, error) {
 	var workers []worker.Worker
 	if slices.Contains(p.options.roles, roleControl) {
 		control, err := p.control(ctx)
@@ -79,14 +87,7 @@ func (p program) workers(ctx context.Context) ([]worker.Worker, error) {
 	if slices.Contains(p.options.roles, roleRender) {
 		workers = append(workers, p.render())
 	}
-	if slices.Contains(p.options.roles, roleRegions) {
-		regions, err := p.regions(ctx)
-		if err != nil {
-			return nil, err
-		}
-		workers = append(workers, regions...)
-	}
-	return workers, nil
+	return append(workers, p.regions(regions)...), nil
 }
 
 // serveQueues polls until ctx ends.

@@ -85,10 +85,12 @@ func (p *push) tell(ctx workflow.Context, seen activities.ObserveResult) error {
 		return err
 	}
 	p.wanted = nil
-	if seen.Missing != "" || !seen.Moved && len(letters) == 0 {
+	if !seen.Moved && len(letters) == 0 {
 		return nil
 	}
-	return noteHead(ctx, activities.NoteInput{Ref: p.ref, Commit: seen.Commit, Sequence: seen.Sequence, Deliveries: seen.Deliveries})
+	return noteHead(ctx, activities.NoteInput{
+		Ref: p.ref, Commit: seen.Commit, Sequence: seen.Sequence, Deliveries: seen.Deliveries, Missing: seen.Missing != "",
+	})
 }
 
 func (p *push) say(seen activities.ObserveResult) string {

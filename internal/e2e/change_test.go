@@ -20,7 +20,7 @@ func TestAChangeIsExactlyThatChangeInTenRegions(t *testing.T) {
 	w.untilDelivered(w.push(app))
 	first := w.state()
 
-	t.Run("an image that changes is one patch a region, besides the inventory", func(t *testing.T) {
+	w.step("an image that changes is one patch a region, besides the inventory", func(t *testing.T) {
 		before := w.now()
 		commit := w.push(web("example.com/web:2"))
 		w.untilDelivered(commit)
@@ -34,14 +34,14 @@ func TestAChangeIsExactlyThatChangeInTenRegions(t *testing.T) {
 	settled := w.state()
 	require.Greater(t, settled.NextRelease, first.NextRelease)
 
-	t.Run("a push outside of the path renders nothing and writes nothing", func(t *testing.T) {
+	w.step("a push outside of the path renders nothing and writes nothing", func(t *testing.T) {
 		before := w.now()
 		w.pushIgnored(files{"README.md": "not delivered\n"})
 		require.Equal(t, settled.Render.Number, w.state().Render.Number)
 		w.requireNoWrites(before)
 	})
 
-	t.Run("a change that renders to the same is noted, and writes nothing", func(t *testing.T) {
+	w.step("a change that renders to the same is noted, and writes nothing", func(t *testing.T) {
 		before := w.now()
 		commit := w.push(files{"app/web.yaml": "# a comment\n" + web("example.com/web:2")["app/web.yaml"]})
 		w.untilState("the commit is noted on the release", func(s promotion.State) bool {
@@ -53,7 +53,7 @@ func TestAChangeIsExactlyThatChangeInTenRegions(t *testing.T) {
 		w.requireNoWrites(before)
 	})
 
-	t.Run("a sync of what is there writes nothing", func(t *testing.T) {
+	w.step("a sync of what is there writes nothing", func(t *testing.T) {
 		before := w.now()
 		_, err := w.api.Sync(t.Context(), w.delivery(), "a test")
 		require.NoError(t, err)

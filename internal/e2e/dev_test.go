@@ -1,3 +1,5 @@
+//go:build e2edev
+
 package e2e_test
 
 import (
@@ -9,7 +11,9 @@ import (
 
 const devDir = "/tmp/e2e-stack"
 
-func devFleet(t *testing.T, bin string) error {
+func init() { devFleet = startDevFleet }
+
+func startDevFleet(t *testing.T, bin string) error {
 	s, _, err := stack.Up(t.Context(), stack.Options{Dir: devDir, Regions: stack.Demo(4), AuditLog: true, Temporal: true, Detached: true})
 	if err != nil {
 		return err

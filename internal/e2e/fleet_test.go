@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tidegate/tidegate/deploy/local/stack"
-	"github.com/tidegate/tidegate/deploy/local/stack/stacktest"
 	"github.com/tidegate/tidegate/internal/config"
 )
 
@@ -49,6 +49,8 @@ func theFleet(t *testing.T) fleet {
 	return shared.fleet
 }
 
+var devFleet func(*testing.T, string) error
+
 func startFleet(t *testing.T) error {
 	bin, err := stack.FindBin()
 	if err != nil {
@@ -59,13 +61,19 @@ func startFleet(t *testing.T) error {
 			return fmt.Errorf("find the programs to test: %w; run `make tools build`", err)
 		}
 	}
-	if devDir != "" {
+	if devFleet != nil {
 		return devFleet(t, bin)
 	}
-	s, stop, err := stacktest.StartMain(t.Context(), stack.Options{Regions: stack.Demo(10), AuditLog: true, Temporal: true})
+	dir, err := os.MkdirTemp("", "tidegate-e2e-")
 	if err != nil {
 		return err
 	}
+	s, err := stack.Start(t.Context(), stack.Options{Dir: dir, Regions: stack.Demo(10), AuditLog: true, Temporal: true})
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return err
+	}
+	stop := func() { _ = errors.Join(s.Stop(), os.RemoveAll(dir)) }
 	settings, err := config.Load(s.Settings)
 	if err != nil {
 		stop()

@@ -34,7 +34,7 @@ func TestAKilledProcessLosesNothing(t *testing.T) {
 	}
 	w := newWorld(t, options{stages: stages})
 
-	t.Run("the worker, in the middle of a wave", func(t *testing.T) {
+	w.step("the worker, in the middle of a wave", func(t *testing.T) {
 		before := w.now()
 		commit := w.push(threeWaves("1"))
 		running := w.untilRunning("dev", commit, "is in its second wave", secondWave)
@@ -47,14 +47,14 @@ func TestAKilledProcessLosesNothing(t *testing.T) {
 		}
 	})
 
-	t.Run("serve, when it has just accepted a webhook", func(t *testing.T) {
+	w.step("serve, when it has just accepted a webhook", func(t *testing.T) {
 		commit := w.push(threeWaves("2"))
 		w.killServe()
 		w.untilDelivered(commit, "dev")
 		w.startServe()
 	})
 
-	t.Run("Temporal, while a candidate waits at a gate", func(t *testing.T) {
+	w.step("Temporal, while a candidate waits at a gate", func(t *testing.T) {
 		commit := w.push(threeWaves("3"))
 		waiting := w.untilCandidate("production", commit)
 		require.NoError(t, w.Temporal.Kill())
@@ -65,7 +65,7 @@ func TestAKilledProcessLosesNothing(t *testing.T) {
 		require.Equal(t, gitops.PhaseHealthy, w.untilEnded(waiting.Number).Phase)
 	})
 
-	t.Run("Temporal, in the middle of a wave", func(t *testing.T) {
+	w.step("Temporal, in the middle of a wave", func(t *testing.T) {
 		before := w.now()
 		commit := w.push(threeWaves("4"))
 		w.untilRunning("dev", commit, "is in its second wave", secondWave)

@@ -20,7 +20,7 @@ var twoStages = []stage{{name: "dev", regions: []string{"dev-1"}}, {name: "later
 func TestPushesInAnyOrder(t *testing.T) {
 	w := newWorld(t, options{stages: twoStages})
 
-	t.Run("a force-push back to an older commit is delivered", func(t *testing.T) {
+	w.step("a force-push back to an older commit is delivered", func(t *testing.T) {
 		a := w.push(web("example.com/web:a"))
 		w.untilDelivered(a)
 		w.untilDelivered(w.push(web("example.com/web:b")))
@@ -30,7 +30,7 @@ func TestPushesInAnyOrder(t *testing.T) {
 		w.requireImage("example.com/web:a")
 	})
 
-	t.Run("there and back before anything was rendered ends where Git is", func(t *testing.T) {
+	w.step("there and back before anything was rendered ends where Git is", func(t *testing.T) {
 		w.repo.Reset(w.state().Heads[0].Commit)
 		a := w.repo.Head()
 		b := w.push(web("example.com/web:c"))
@@ -41,7 +41,7 @@ func TestPushesInAnyOrder(t *testing.T) {
 		w.requireImage("example.com/web:a")
 	})
 
-	t.Run("of ten pushes at once the last one wins, and nothing overtakes", func(t *testing.T) {
+	w.step("of ten pushes at once the last one wins, and nothing overtakes", func(t *testing.T) {
 		before := w.state().NextRollout
 		w.repo.Reset(w.state().Heads[0].Commit)
 		var last string
@@ -121,7 +121,7 @@ func TestMergesThatAreFasterThanRollouts(t *testing.T) {
 		return w.push(files{"app/web.yaml": workload{name: "web", image: fmt.Sprintf("example.com/web:%d", i), takes: takes}.String()})
 	}
 
-	t.Run("do not keep rollouts from finishing", func(t *testing.T) {
+	w.step("do not keep rollouts from finishing", func(t *testing.T) {
 		for i := range 40 {
 			commit := merge(i, 3*time.Second)
 			var finished bool
@@ -138,7 +138,7 @@ func TestMergesThatAreFasterThanRollouts(t *testing.T) {
 		t.Fatal("forty merges came in and no rollout finished meanwhile")
 	})
 
-	t.Run("do not take away what waits at the gate", func(t *testing.T) {
+	w.step("do not take away what waits at the gate", func(t *testing.T) {
 		chosen := merge(100, 0)
 		waiting := w.untilCandidate("production", chosen)
 		var last string
@@ -147,7 +147,9 @@ func TestMergesThatAreFasterThanRollouts(t *testing.T) {
 			w.untilCandidate("production", last)
 		}
 		w.signal(waiting, workflows.SignalApprove, workflows.Decision{Gate: waiting.Gates[0].Name, PlanDigest: waiting.PlanDigest, By: "a release manager"})
-		w.untilDelivered(chosen, "production")
+		w.untilState("production has what was chosen", func(s promotion.State) bool {
+			return s.Stages[1].Running == nil && s.Stages[1].Current == waiting.Release
+		})
 		require.Equal(t, "example.com/web:100", w.image("staging-1", "web"))
 		require.Equal(t, gitops.PhaseHealthy, w.untilEnded(waiting.Number).Phase)
 		w.untilCandidate("production", last)

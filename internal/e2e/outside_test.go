@@ -22,7 +22,7 @@ func TestWorkflowsThatAreEndedFromOutside(t *testing.T) {
 	}
 	id := func(r workflows.RolloutStatus) string { return workflows.RolloutID(r.Delivery, r.Stage, r.Number) }
 
-	t.Run("a canceled rollout ends, and a newer push is delivered", func(t *testing.T) {
+	w.step("a canceled rollout ends, and a newer push is delivered", func(t *testing.T) {
 		r := stuck("example.com/web:2")
 		require.NoError(t, w.temporal.CancelWorkflow(t.Context(), id(r), ""))
 		end := w.untilEnded(r.Number)
@@ -32,7 +32,7 @@ func TestWorkflowsThatAreEndedFromOutside(t *testing.T) {
 		w.requireImage("example.com/web:3")
 	})
 
-	t.Run("a terminated rollout is retried by a sync", func(t *testing.T) {
+	w.step("a terminated rollout is retried by a sync", func(t *testing.T) {
 		r := stuck("example.com/web:4")
 		require.NoError(t, w.temporal.TerminateWorkflow(t.Context(), id(r), "", "a test"))
 		require.Equal(t, gitops.PhaseAborted, w.untilEnded(r.Number).Phase)
@@ -45,7 +45,7 @@ func TestWorkflowsThatAreEndedFromOutside(t *testing.T) {
 		w.untilDelivered(w.push(web("example.com/web:5")))
 	})
 
-	t.Run("a terminated Delivery goes on from its checkpoint", func(t *testing.T) {
+	w.step("a terminated Delivery goes on from its checkpoint", func(t *testing.T) {
 		before := w.state()
 		require.NoError(t, w.temporal.TerminateWorkflow(t.Context(), workflows.DeliveryID(w.delivery()), "", "a test"))
 		commit := w.push(web("example.com/web:6"))
@@ -56,7 +56,7 @@ func TestWorkflowsThatAreEndedFromOutside(t *testing.T) {
 		require.NotEmpty(t, state.Rollouts)
 	})
 
-	t.Run("a Delivery that is terminated while a rollout runs finds it again", func(t *testing.T) {
+	w.step("a Delivery that is terminated while a rollout runs finds it again", func(t *testing.T) {
 		r := stuck("example.com/web:7")
 		require.NoError(t, w.temporal.TerminateWorkflow(t.Context(), workflows.DeliveryID(w.delivery()), "", "a test"))
 		fix := w.push(web("example.com/web:8"))

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/tidegate/tidegate/deploy/local/stack"
@@ -26,10 +27,14 @@ func (w *world) until(what string, look func(ctx context.Context) (done bool, se
 	defer cancel()
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
+	var last any
 	for {
 		done, seen := look(ctx)
 		if done {
 			return
+		}
+		if ctx.Err() == nil {
+			last = seen
 		}
 		for _, p := range []*stack.Process{w.worker, w.serve} {
 			if p != nil && !p.Alive() {
@@ -39,7 +44,7 @@ func (w *world) until(what string, look func(ctx context.Context) (done bool, se
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			w.t.Fatalf("wait until %s: not after %s; last seen:\n%s", what, patience, describe(seen))
+			w.t.Fatalf("wait until %s: not after %s; last seen:\n%s", what, patience, describe(last))
 		}
 	}
 }
@@ -79,12 +84,12 @@ func answers(url string) func(context.Context) error {
 }
 
 // showLogs shows the ends of the programs' logs when the test has failed.
-func (w *world) showLogs() {
-	if !w.t.Failed() {
+func (w *world) showLogs(t *testing.T) {
+	if !t.Failed() {
 		return
 	}
 	for _, name := range []string{"tidegate-worker", "tidegate"} {
-		w.t.Logf("the end of the log of %s:\n%s", name, tail(w.dir+"/logs/"+name+".log", 30))
+		t.Logf("the end of the log of %s:\n%s", name, tail(w.dir+"/logs/"+name+".log", 30))
 	}
 }
 

@@ -74,7 +74,7 @@ func newWorld(t *testing.T, o options) *world {
 	w.write("catalog/catalog.yaml", o.catalog(w))
 	w.writeSettings()
 	t.Cleanup(func() {
-		w.showLogs()
+		w.showLogs(t)
 		for _, p := range []*stack.Process{w.serve, w.worker} {
 			if p != nil && p.Alive() {
 				require.NoError(t, p.Kill())
@@ -84,6 +84,21 @@ func newWorld(t *testing.T, o options) *world {
 	w.startWorker()
 	w.startServe()
 	return w
+}
+
+// step is a part of a test that builds upon those before it: when one fails, the
+// test ends.
+func (w *world) step(name string, do func(t *testing.T)) {
+	whole := w.t
+	whole.Helper()
+	passed := whole.Run(name, func(t *testing.T) {
+		w.t = t
+		defer func() { w.t = whole }()
+		do(t)
+	})
+	if !passed {
+		whole.FailNow()
+	}
 }
 
 // makeNamespace makes the Temporal namespace and a client of it.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/tidegate/tidegate/internal/gitops"
@@ -72,6 +73,34 @@ func repeated(t *testing.T, s *scene) {
 	require.Equal(t, 2, applied.Applied)
 	require.Equal(t, versions, s.versions(t), "an object that is right already is not changed")
 	require.Empty(t, s.actions(s.plan(t, settings, web)))
+}
+
+func createdMeanwhile(t *testing.T, s *scene) {
+	plan := s.plan(t, settings)
+	maps := s.server.Admin.CoreV1().ConfigMaps(s.target.Namespace)
+	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings"}, Data: map[string]string{"color": "theirs"}}
+	_, err := maps.Create(t.Context(), theirs, metav1.CreateOptions{})
+	require.NoError(t, err)
+	applied, err := s.apply(t, plan, 0)
+	require.NoError(t, err)
+	require.Len(t, applied.Failures, 1)
+	require.Contains(t, applied.Failures[0].Message, "it was created by somebody else since the plan")
+	cm, err := maps.Get(t.Context(), "settings", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Equal(t, "theirs", cm.Data["color"])
+
+	require.NoError(t, maps.Delete(t.Context(), "settings", metav1.DeleteOptions{}))
+	again := kube.ApplyInput{Plan: plan, Claim: s.claim(), MAC: mac}
+	_, err = s.region.Apply(t.Context(), again)
+	require.NoError(t, err)
+	s.patch(t, "configmaps", "settings", `{"data":{"color":"red"}}`)
+	again.Claim.Attempt = 2
+	applied, err = s.region.Apply(t.Context(), again)
+	require.NoError(t, err)
+	require.Empty(t, applied.Failures, "what an attempt before has created is ours")
+	cm, err = maps.Get(t.Context(), "settings", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Equal(t, "blue", cm.Data["color"])
 }
 
 // versions are what changes with every write to the scene's ConfigMap.

@@ -35,6 +35,7 @@ func TestRegion(t *testing.T) {
 		"a-missing-namespace-is-created":            namespaceCreated,
 		"an-older-rollout-is-fenced":                fenced,
 		"a-rollout-that-was-overtaken-stops":        overtaken,
+		"what-appears-after-the-plan-is-not-taken":  createdMeanwhile,
 		"a-step-can-be-repeated":                    repeated,
 		"one-refused-object-does-not-stop-others":   refusedObject,
 		"waves-are-steps":                           wavesAreSteps,

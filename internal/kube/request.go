@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,12 +51,22 @@ func raw(result rest.Result) ([]byte, error) {
 	return result.Raw()
 }
 
-// apply makes an object as the manager wants it (server-side apply, forced) and
-// returns it as the server made it.
-func (r *Region) apply(ctx context.Context, res resource, o PlannedObject, manager string) (live map[string]any, err error) {
+// applyAs is who applies, and whether fields of others are taken over.
+type applyAs struct {
+	manager string
+	force   bool
+}
+
+// apply makes an object as the manager wants it (server-side apply) and returns it
+// as the server made it. Without force it returns errMoved when another manager
+// has set a field otherwise.
+func (r *Region) apply(ctx context.Context, res resource, o PlannedObject, as applyAs) (live map[string]any, err error) {
 	err = r.try(ctx, func(ctx context.Context) error {
 		live, err = decoded(r.rest.Patch(types.ApplyPatchType).AbsPath(res.path(o.Key.Namespace, o.Key.Name)...).
-			Param("fieldManager", manager).Param("force", "true").MaxRetries(0).Body([]byte(o.Content)).Do(ctx))
+			Param("fieldManager", as.manager).Param("force", strconv.FormatBool(as.force)).MaxRetries(0).Body([]byte(o.Content)).Do(ctx))
+		if !as.force && apierrors.IsConflict(err) {
+			return errMoved
+		}
 		return err
 	})
 	return live, err

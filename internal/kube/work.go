@@ -114,12 +114,35 @@ func (w *work) apply(ctx context.Context, o PlannedObject) error {
 // write applies an object. A kind that was defined a moment ago may be known and
 // not served yet.
 func (w *work) write(ctx context.Context, res resource, o PlannedObject) (map[string]any, error) {
+	// What the plan did not find may exist by now: taking fields over from others
+	// would take the object.
+	as := applyAs{manager: w.manager(o), force: o.Action != diff.Create || o.Shared}
 	for started := time.Now(); ; {
-		live, err := w.region.apply(ctx, res, o, w.manager(o))
+		live, err := w.region.apply(ctx, res, o, as)
+		if errors.Is(err, errMoved) && !as.force {
+			if err := w.checkOurs(ctx, res, o); err != nil {
+				return nil, err
+			}
+			as.force = true
+			continue
+		}
 		if !isUnserved(err) || time.Since(started) > definitionPatience || !pause(ctx, firstDelay) {
 			return live, err
 		}
 	}
+}
+
+// checkOurs looks whether an object that the plan did not find is one of ours after
+// all: an attempt before may have created it.
+func (w *work) checkOurs(ctx context.Context, res resource, o PlannedObject) error {
+	live, err := w.region.getMetadata(ctx, res, o.Key.Namespace, o.Key.Name)
+	if err != nil {
+		return err
+	}
+	if manifest.TrackedBy(live.Annotations[manifest.AnnotationTracking], o.Key) != w.in.Plan.Target {
+		return errors.New("it was created by somebody else since the plan, and is left alone")
+	}
+	return nil
 }
 
 // served finds an object's resource. Its kind may have been defined by this very

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/tidegate/tidegate/internal/sandbox"
@@ -18,28 +19,37 @@ type runner interface {
 // Engine renders by running the renderer program in a sandbox.
 type Engine struct {
 	Sandbox runner
-	Binary  string        // of the renderer program
-	Timeout time.Duration // of one render
+	Binary  string        // of the renderer program; looked up in PATH when it has no slash
+	Timeout time.Duration // of one render; the sandbox's default when it is zero
+
+	mu      sync.Mutex
+	version version
 }
 
-// maxOutput bounds the manifests of one render.
-const maxOutput = 64 << 20
+// maxOutput bounds the manifests of one render, maxMemory what a renderer may
+// use for them.
+const (
+	maxOutput = 64 << 20
+	maxMemory = 1 << 30
+)
 
-// Render runs one request. The error is an *Error when the source is at fault.
+// Render runs one request. The error is an *Error when the source is at fault;
+// what was read, and by which renderer, is in the result then as well, as far as
+// it is known.
 func (e *Engine) Render(ctx context.Context, r Request) (Result, error) {
 	input, err := json.Marshal(r)
 	if err != nil {
 		return Result{}, fmt.Errorf("encode the render request: %w", err)
 	}
-	output, err := e.Sandbox.Run(ctx, sandbox.Job{
-		Path: e.Binary, Stdin: input, Dir: r.Tree, Limits: sandbox.Limits{Wall: e.Timeout, Output: maxOutput},
+	answer, err := e.Sandbox.Run(ctx, sandbox.Job{
+		Path: e.Binary, Stdin: input, Dir: r.Tree, Limits: sandbox.Limits{Wall: e.Timeout, Output: maxOutput, Memory: maxMemory},
 	})
 	if err != nil {
-		return Result{}, e.blame(ctx, r, err)
+		return Result{}, e.blame(r, err)
 	}
-	var result Result
-	if err := json.Unmarshal(output.Output, &result); err != nil {
-		return Result{}, fmt.Errorf("read the renderer's answer for %s: %w", r.Path, err)
+	result, err := ReadResult(answer.Output)
+	if err != nil {
+		return Result{}, fmt.Errorf("read the answer of %s for %s: %w; is it of the same release as this worker?", e.Binary, r.Path, err)
 	}
 	if result.Error != nil {
 		return result, result.Error
@@ -48,20 +58,20 @@ func (e *Engine) Render(ctx context.Context, r Request) (Result, error) {
 }
 
 // blame says whether the source or the machine is at fault for a bad end.
-func (e *Engine) blame(ctx context.Context, r Request, err error) error {
-	var crash *sandbox.Error
+func (e *Engine) blame(r Request, err error) error {
+	fault := &Error{File: r.Path}
 	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
 	case errors.Is(err, sandbox.ErrTimeout):
-		return &Error{Kind: KindTimeout, File: r.Path, Message: fmt.Sprintf("rendering took longer than %s; make it smaller, or raise render.timeout in the settings", e.Timeout)}
+		fault.Kind, fault.Message = KindTimeout, fmt.Sprintf("rendering took longer than %s; make it smaller, or raise render.timeout in the settings", e.Timeout)
 	case errors.Is(err, sandbox.ErrOutputLimit):
-		return &Error{Kind: KindTooLarge, File: r.Path, Message: fmt.Sprintf("more than %d MiB of manifests; split the application", maxOutput>>20)}
-	case errors.Is(err, sandbox.ErrStart):
-		return fmt.Errorf("run the renderer %s: %w", e.Binary, err)
-	case errors.As(err, &crash):
-		return &Error{Kind: KindCrash, File: r.Path, Message: "the renderer crashed: " + crash.Error()}
+		fault.Kind, fault.Message = KindTooLarge, fmt.Sprintf("it renders to more than %d MiB; split the application", maxOutput>>20)
+	case errors.Is(err, sandbox.ErrMemoryLimit):
+		fault.Kind, fault.Message = KindTooLarge, fmt.Sprintf("rendering takes more than %d MiB of memory; split the application", maxMemory>>20)
+	case errors.Is(err, sandbox.ErrCrashed):
+		// What it wrote to standard error may quote a Secret.
+		fault.Kind, fault.Message = KindCrash, "the renderer crashed on it: "+err.Error()
 	default:
 		return fmt.Errorf("run the renderer %s: %w", e.Binary, err)
 	}
+	return fault
 }

@@ -6,22 +6,26 @@ import (
 	"github.com/tidegate/tidegate/internal/gitops"
 )
 
-// Request is what the renderer program reads from its standard input.
+// Request names a folder of a checkout and how to render it.
 type Request struct {
-	Tree      string            `json:"tree"` // the folder that the checkout was unpacked in
+	// Tree is the folder that the checkout was unpacked in. The renderer program
+	// finds it as its working directory and never learns its name.
+	Tree      string            `json:"-"`
 	Path      string            `json:"path"` // in the tree, slash-separated
 	Directory *gitops.Directory `json:"directory,omitempty"`
 	Kustomize *gitops.Kustomize `json:"kustomize,omitempty"`
 }
 
-// Result is what the renderer program writes to its standard output.
+// Result is what was rendered, and from what.
 type Result struct {
-	// Objects is a JSON list of Kubernetes objects, sorted by their keys.
+	// Objects is a JSON list of Kubernetes objects, sorted by their keys: equal
+	// objects are equal bytes.
 	Objects  json.RawMessage `json:"objects,omitempty"`
 	Count    int             `json:"count"`
-	Renderer string          `json:"renderer"` // directory or kustomize
+	Renderer string          `json:"renderer"` // directory or kustomize; empty when it was not found out
 	// Reads are the paths that the result depends on, sorted: files, folders with
-	// all that is in them, and paths that were looked for and are not there.
+	// all that is in them, links, and paths that were looked for and are not there.
+	// They are set when there is an error, too: a change to one of them may mend it.
 	Reads []string `json:"reads,omitempty"`
 	Error *Error   `json:"error,omitempty"`
 }
@@ -31,26 +35,3 @@ const (
 	RendererDirectory = "directory"
 	RendererKustomize = "kustomize"
 )
-
-// ErrorKind says what is wrong with a source.
-type ErrorKind string
-
-// The kinds of errors that a source can have.
-const (
-	KindPath        ErrorKind = "PathNotFound"
-	KindParse       ErrorKind = "ParseError"
-	KindBuild       ErrorKind = "BuildError"
-	KindRemote      ErrorKind = "RemoteSource"
-	KindUnsupported ErrorKind = "NotSupported"
-	KindTimeout     ErrorKind = "TimedOut"
-	KindTooLarge    ErrorKind = "TooLarge"
-	KindCrash       ErrorKind = "Crashed"
-)
-
-// Error is a source that cannot be rendered. It does not get better by itself.
-type Error struct {
-	Kind    ErrorKind `json:"kind"`
-	File    string    `json:"file,omitempty"` // in the tree
-	Line    int       `json:"line,omitempty"`
-	Message string    `json:"message"` // what is wrong and the way out
-}

@@ -115,7 +115,9 @@ func explain(job Job, cause, err error, stderr string) error {
 	return e
 }
 
-// ranOut recognises how the Go runtime and the C library report it.
+// ranOut recognises how the Go runtime, its race detector and the C library
+// report it.
 func ranOut(stderr string) bool {
-	return strings.Contains(stderr, "out of memory") || strings.Contains(stderr, "annot allocate memory")
+	return strings.Contains(stderr, "out of memory") || strings.Contains(stderr, "annot allocate memory") ||
+		strings.Contains(stderr, "failed to allocate")
 }

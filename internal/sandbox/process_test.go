@@ -44,7 +44,7 @@ func TestAProgramMayLeaveItsInputUnread(t *testing.T) {
 
 func TestAProgramGetsNothingOfOurEnvironment(t *testing.T) {
 	t.Setenv("TIDEGATE_SECRET", "hunter2")
-	j := job(t, sandbox.Limits{Memory: 400 << 20}, "", "environment")
+	j := job(t, sandbox.Limits{Memory: 1 << 30}, "", "environment")
 	result, err := sandbox.Process{}.Run(t.Context(), j)
 	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSpace(string(result.Output)), "\n")
@@ -58,7 +58,7 @@ func TestAProgramGetsNothingOfOurEnvironment(t *testing.T) {
 		}
 	}
 	require.ElementsMatch(t, []string{
-		"dir=" + dir, "PATH=", "HOME=/nonexistent", "TMPDIR=scratch", "LANG=C.UTF-8", "GOMEMLIMIT=314572800",
+		"dir=" + dir, "PATH=", "HOME=/nonexistent", "TMPDIR=scratch", "LANG=C.UTF-8", "GOMEMLIMIT=805306368",
 	}, lines)
 	require.NoDirExists(t, scratch, "what it wrote to its own temporary folder is gone")
 }

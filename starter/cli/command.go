@@ -42,20 +42,21 @@ func Command(s Surroundings, serve func(context.Context, config.Settings) error)
 	root := &cobra.Command{
 		Use:   "tidegate",
 		Short: "Durable GitOps delivery to a fleet of Kubernetes regions",
-		Long: "Tidegate delivers what Git says to a fleet of Kubernetes regions, stage by stage,\n" +
-			"in sync waves, through promotion gates.\n\n" +
-			"A Delivery is named project/name, a rollout project/name/stage/number; the project\n" +
-			"may be left out where that is clear.",
+		Long: "Tidegate delivers what Git says to a fleet of Kubernetes regions, stage by\n" +
+			"stage, in sync waves, through promotion gates.\n\n" +
+			"A Delivery is named project/name, a rollout project/name/stage/number; the\n" +
+			"project may be left out where that is clear.",
 		SilenceUsage: true, SilenceErrors: true,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return p.check() },
 	}
 	root.SetIn(s.In)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", screen.Width)))
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	flags := root.PersistentFlags()
-	flags.StringVar(&p.config, "config", "", "settings file (default: tidegate.yaml, then .local/tidegate.yaml)")
-	flags.StringVar(&p.server, "server", "", "URL of `tidegate serve`'s API (default: from the settings, or "+defaultServer+")")
-	flags.StringVarP(&p.output, "output", "o", "table", "table or json")
+	flags.StringVar(&p.config, "config", "", "settings `file` (default: tidegate.yaml, then .local/tidegate.yaml)")
+	flags.StringVar(&p.server, "server", "", "`URL` of the API (default: of the settings, or "+defaultServer+")")
+	flags.StringVarP(&p.output, "output", "o", "table", "`format`: table or json")
 	root.AddCommand(p.serve(serve), p.get(), p.rollout(), p.approve(), p.reject(), p.sync(), p.validate(), p.version())
 	return root
 }
@@ -70,7 +71,7 @@ func (p *program) check() error {
 func (p *program) serve(serve func(context.Context, config.Settings) error) *cobra.Command {
 	return &cobra.Command{
 		Use: "serve", Args: cobra.NoArgs,
-		Short: "Take webhooks, answer the API, and keep Tidegate's workflows running",
+		Short: "Take webhooks, answer the API, keep Tidegate's workflows running",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			settings, err := config.Load(p.config)
 			if err != nil {
@@ -148,6 +149,13 @@ func (p *program) show(answer any, table func() []string) error {
 		return p.json(answer)
 	}
 	return p.print(table()...)
+}
+
+// warn writes lines where they are not part of an answer.
+func (p *program) warn(lines ...string) {
+	for _, line := range lines {
+		_, _ = fmt.Fprintln(p.Err, line) // there is no other place to say it
+	}
 }
 
 func (p *program) json(value any) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tidegate/tidegate/internal/gitops"
 	"github.com/tidegate/tidegate/starter/api"
 	"github.com/tidegate/tidegate/starter/client"
 	"github.com/tidegate/tidegate/workflows"
@@ -40,8 +41,9 @@ func (p *program) decision(a answer, short string) *cobra.Command {
 	c := &cobra.Command{
 		Use: a.verb + " ROLLOUT|DELIVERY", Short: short, Args: cobra.ExactArgs(1),
 		Long: short + ".\n\n" +
-			"Without --plan the plan is shown first, and on a terminal you are asked. The decision\n" +
-			"counts for the very plan that was shown; when it has changed since, nothing happens.",
+			"Without --plan the plan is shown first, and on a terminal you are asked. The\n" +
+			"decision counts for the very plan that was shown; when it has changed since,\n" +
+			"nothing happens.",
 		RunE: func(cmd *cobra.Command, args []string) error { return p.decide(cmd, a, args[0], f) },
 	}
 	flags := c.Flags()
@@ -65,6 +67,9 @@ func (p *program) decide(cmd *cobra.Command, a answer, text string, f answerFlag
 	id, status, err := p.waiting(cmd.Context(), c, n, key)
 	if err != nil {
 		return err
+	}
+	if status.Phase == gitops.PhasePlanning {
+		return fmt.Errorf("rollout %s is still being planned: `tidegate rollout watch %s --until-gate` shows when it is not", id, id)
 	}
 	if f.gate == "" {
 		if f.gate, err = onlyGate(id, status); err != nil {

@@ -63,38 +63,37 @@ func (p *program) deliveriesTable(list api.Deliveries) []string {
 		return []string{"There is no Delivery yet. `tidegate get problems` says what the catalog refuses."}
 	}
 	t := screen.Table{Headings: []string{"DELIVERY", "SYNC", "HEALTH", "RELEASE", "STAGES"}}
-	var errors []string
 	for _, d := range list.Deliveries {
 		if d.Status == nil {
 			t.Rows = append(t.Rows, []string{d.Delivery, "Unknown", "Unknown", "–", "–"})
-			errors = append(errors, screen.Wrap(d.Delivery+": "+d.Error, "", p.textWidth())...)
+			p.warn(screen.Wrap(d.Delivery+": "+d.Error, "", p.textWidth())...)
 			continue
 		}
-		t.Rows = append(t.Rows, []string{d.Delivery, string(d.Status.Sync), string(d.Status.Health), releaseOf(d.Status.Newest), stagesOf(*d.Status)})
+		t.Rows = append(t.Rows, []string{d.Delivery, string(d.Status.Sync), string(d.Status.Health), releaseOf(d.Status.Newest), progressOf(*d.Status)})
 	}
-	return append(t.Lines(p.width(), p.Palette), errors...)
+	return t.Lines(p.width(), p.Palette)
 }
 
-// stagesOf says in a few words how far the newest release has come.
-func stagesOf(status promotion.Status) string {
-	var parts []string
+// progressOf says how far the newest release has come: in how many stages it is
+// healthy, and what the first of the others does.
+func progressOf(status promotion.Status) string {
+	ok, next := 0, ""
 	for _, st := range status.Stages {
 		switch {
-		case st.Running != nil:
-			parts = append(parts, fmt.Sprintf("%s %d/%d", st.Name, st.Running.Healthy, st.Running.Total))
-		case len(st.Waiting) > 0:
-			parts = append(parts, st.Name+" waits")
-		case st.Failed != nil:
-			parts = append(parts, st.Name+" failed")
 		case st.Current != nil && status.Newest != nil && st.Current.Number == status.Newest.Number:
-			parts = append(parts, st.Name+" ok")
+			ok++
+		case next != "":
+		case st.Running != nil:
+			next = fmt.Sprintf("%s %d/%d", st.Name, st.Running.Healthy, st.Running.Total)
+		case len(st.Waiting) > 0:
+			next = st.Name + " waits"
+		case st.Failed != nil:
+			next = st.Name + " failed"
 		case st.Current != nil:
-			parts = append(parts, fmt.Sprintf("%s at %d", st.Name, st.Current.Number))
-		default:
-			parts = append(parts, st.Name+" –")
+			next = fmt.Sprintf("%s has %d", st.Name, st.Current.Number)
 		}
 	}
-	return strings.Join(parts, ", ")
+	return strings.TrimSuffix(fmt.Sprintf("%d/%d, %s", ok, len(status.Stages), next), ", ")
 }
 
 func releaseOf(r *promotion.ReleaseStatus) string {
@@ -163,9 +162,9 @@ func (p *program) getTargets() *cobra.Command {
 }
 
 func (p *program) targetsTable(list api.Targets) []string {
-	lines := append([]string{}, list.Errors...)
+	p.warn(list.Errors...)
 	if len(list.Targets) == 0 {
-		return append(lines, "There is no such target.")
+		return []string{"There is no such target."}
 	}
 	t := screen.Table{Headings: []string{"TARGET", "REGION", "STAGE", "RELEASE", "SYNC", "HEALTH"}}
 	var notes []string
@@ -183,7 +182,7 @@ func (p *program) targetsTable(list api.Targets) []string {
 			notes = append(notes, screen.Wrap(target.Name+": "+target.Message, "", p.textWidth())...)
 		}
 	}
-	return append(append(lines, t.Lines(p.width(), p.Palette)...), notes...)
+	return append(t.Lines(p.width(), p.Palette), notes...)
 }
 
 func (p *program) getProblems() *cobra.Command {
@@ -201,7 +200,7 @@ func (p *program) getProblems() *cobra.Command {
 			problems := append([]gitops.Problem{}, status.Problems...)
 			return p.show(problems, func() []string {
 				if len(problems) == 0 {
-					return []string{fmt.Sprintf("No problems: the catalog declares %d Deliveries.", len(status.Deliveries))}
+					return []string{"No problems: the catalog declares " + count(len(status.Deliveries), "Delivery", "Deliveries") + "."}
 				}
 				return p.problemLines(problems)
 			})

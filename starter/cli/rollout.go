@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tidegate/tidegate/internal/gitops"
 	"github.com/tidegate/tidegate/starter/api"
 	"github.com/tidegate/tidegate/starter/client"
 	"github.com/tidegate/tidegate/starter/screen"
@@ -43,9 +44,9 @@ func (p *program) rolloutList() *cobra.Command {
 }
 
 func (p *program) rolloutsTable(list api.Rollouts) []string {
-	lines := append([]string{}, list.Errors...)
+	p.warn(list.Errors...)
 	if len(list.Rollouts) == 0 {
-		return append(lines, "There is no rollout yet.")
+		return []string{"There is no rollout yet."}
 	}
 	t := screen.Table{Headings: []string{"ROLLOUT", "RELEASE", "PHASE", "HEALTHY", "STARTED"}}
 	for _, r := range list.Rollouts {
@@ -54,7 +55,7 @@ func (p *program) rolloutsTable(list api.Rollouts) []string {
 			fmt.Sprintf("%d/%d", r.Healthy, r.Total), moment(r.Started),
 		})
 	}
-	return append(lines, t.Lines(p.width(), p.Palette)...)
+	return t.Lines(p.width(), p.Palette)
 }
 
 // moment is a time as people of all zones read it.
@@ -91,7 +92,9 @@ func (p *program) rolloutLines(id client.RolloutID, r workflows.RolloutStatus) [
 		p.Palette.Bold("rollout " + id.String()),
 		fmt.Sprintf("release %d (%s), %s, started %s", r.Release, watch.Short(r.Revision), r.Phase, moment(r.Started)),
 	}
-	lines = append(lines, screen.Wrap(r.Message, "", width)...)
+	if r.Phase != gitops.PhaseWaiting { // else its gates say the same
+		lines = append(lines, screen.Wrap(r.Message, "", width)...)
+	}
 	if r.PlanDigest != "" {
 		lines = append(lines, "plan "+r.PlanDigest)
 	}

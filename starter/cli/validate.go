@@ -14,9 +14,9 @@ import (
 func (p *program) validate() *cobra.Command {
 	return &cobra.Command{
 		Use: "validate FOLDER", Short: "Check a catalog before it is used", Args: cobra.ExactArgs(1),
-		Long: "Read a catalog as a worker would, with the regions of the settings, and say what it\n" +
-			"refuses by file and line. It speaks to no server. The exit code is 1 when anything\n" +
-			"is refused.",
+		Long: "Read a catalog as a worker would, with the regions of the settings, and say what\n" +
+			"it refuses by file and line. It speaks to no server. The exit code is 1 when\n" +
+			"anything is refused.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			settings, err := config.Load(p.config)
 			if err != nil && (p.config != "" || !isNoFile(err)) {
@@ -30,7 +30,7 @@ func (p *program) validate() *cobra.Command {
 				return err
 			}
 			if n := len(cat.Problems); n > 0 {
-				return fmt.Errorf("%s: %d problems", args[0], n)
+				return fmt.Errorf("%s has %s", args[0], count(n, "problem", "problems"))
 			}
 			return nil
 		},
@@ -42,5 +42,13 @@ func (p *program) catalogLines(cat gitops.Catalog) []string {
 	for _, d := range cat.Deliveries {
 		targets += len(d.Targets)
 	}
-	return append(p.problemLines(cat.Problems), fmt.Sprintf("%d Deliveries, %d targets in %d regions", len(cat.Deliveries), targets, len(cat.Regions)))
+	return append(p.problemLines(cat.Problems), fmt.Sprintf("%s with %s in %s",
+		count(len(cat.Deliveries), "Delivery", "Deliveries"), count(targets, "target", "targets"), count(len(cat.Regions), "region", "regions")))
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

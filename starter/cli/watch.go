@@ -17,7 +17,9 @@ func (p *program) rolloutWatch() *cobra.Command {
 	c := &cobra.Command{
 		Use: "watch DELIVERY|ROLLOUT", Short: "Follow a rollout, or a release through every stage, until it ends",
 		Long: "Follow a rollout until it ends, or a Delivery's release through every stage.\n\n" +
-			"On a terminal the table is drawn again and again; elsewhere every change is a line.\n\n" + exitCodes,
+			"On a terminal the table is drawn again and again; elsewhere every change is a\n" +
+			"line. Without --revision the newest release is followed as it is now: after a\n" +
+			"push, name the commit that was pushed.\n\n" + exitCodes,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()

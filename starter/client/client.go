@@ -34,7 +34,14 @@ type Client struct {
 var defaultHTTP = &http.Client{Timeout: 15 * time.Second}
 
 // ErrNoServer means that nothing answered at all.
-var ErrNoServer = errors.New("no server")
+var ErrNoServer = errors.New("the server does not answer")
+
+// silence is an ErrNoServer in better words.
+type silence struct{ text string }
+
+func (s silence) Error() string { return s.text }
+
+func (silence) Is(target error) bool { return target == ErrNoServer }
 
 // Error is a server's refusal.
 type Error struct {
@@ -158,15 +165,15 @@ func (c Client) unanswered(ctx context.Context, err error) error {
 	}
 	var cause *url.Error
 	if errors.As(err, &cause) && !cause.Timeout() {
-		return fmt.Errorf("%w: nothing listens on %s: start it with `tidegate serve`, or `make up`", ErrNoServer, c.Server)
+		return silence{fmt.Sprintf("nothing listens on %s: start it with `tidegate serve`, or `make up`", c.Server)}
 	}
-	return fmt.Errorf("%w: %s does not answer: %w", ErrNoServer, c.Server, err)
+	return silence{fmt.Sprintf("%s does not answer: %v", c.Server, err)}
 }
 
 func decode(response *http.Response, result any) error {
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
-		return fmt.Errorf("%w: the answer broke off: %w", ErrNoServer, err)
+		return silence{fmt.Sprintf("the answer of %s broke off: %v", response.Request.URL.Host, err)}
 	}
 	if response.StatusCode != http.StatusOK {
 		return refusal(response.StatusCode, body)

@@ -51,9 +51,10 @@ func isTemporary(err error) bool {
 		canceled    *serviceerror.Canceled
 		exhausted   *serviceerror.ResourceExhausted
 		notReady    *serviceerror.WorkflowNotReady
+		noPoller    *serviceerror.FailedPrecondition // "no poller seen for task queue recently"
 		update      *client.WorkflowUpdateServiceTimeoutOrCanceledError
 	)
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) ||
 		errors.As(err, &unavailable) || errors.As(err, &deadline) || errors.As(err, &canceled) ||
-		errors.As(err, &exhausted) || errors.As(err, &notReady) || errors.As(err, &update)
+		errors.As(err, &exhausted) || errors.As(err, &notReady) || errors.As(err, &noPoller) || errors.As(err, &update)
 }

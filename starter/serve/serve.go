@@ -107,6 +107,8 @@ func (p program) run(ctx context.Context) error {
 	group.Go(func() error { return keepRunning(ctx, talk.Ensure, ensureEvery, p.Log) })
 	p.health.set(check{"temporal", talk.Ready}, check{"artifacts", p.shelf.Ready})
 	p.Log.Info("ready")
+	<-ctx.Done()
+	p.Log.Info("stopping: requests that are under way get " + stopTimeout.String() + " to finish")
 	return group.Wait()
 }
 

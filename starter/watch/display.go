@@ -40,7 +40,7 @@ func (l *lines) show(v View) error {
 		fmt.Fprintf(&b, "%s  %s\n", at, v.Title)
 	}
 	for _, r := range v.Rows {
-		line := fmt.Sprintf("%-12s  %-14s  %-26s  %s", r.Stage, r.Region, r.Wave, r.Health)
+		line := fmt.Sprintf("%-10s  %-12s  %-30s  %s", r.Stage, r.Region, r.Wave, r.Health)
 		if key := r.Stage + "\n" + r.Target; l.rows[key] != line {
 			l.rows[key] = line
 			fmt.Fprintf(&b, "%s  %s\n", at, line)
@@ -48,7 +48,7 @@ func (l *lines) show(v View) error {
 	}
 	for _, n := range v.Notes {
 		if !slices.Contains(l.notes, n) {
-			fmt.Fprintf(&b, "%s  %s\n", at, n)
+			b.WriteString(stamped(at, n))
 		}
 	}
 	l.notes = v.Notes
@@ -57,4 +57,11 @@ func (l *lines) show(v View) error {
 	}
 	_, err := io.WriteString(l.o.Out, b.String())
 	return err
+}
+
+// stamped is a sentence under its time, wrapped.
+func stamped(at, text string) string {
+	blank := strings.Repeat(" ", len(at))
+	wrapped := strings.Join(screen.Wrap(text, blank+"  ", screen.Width), "\n")
+	return strings.Replace(wrapped, blank, at, 1) + "\n"
 }

@@ -50,7 +50,7 @@ func (v View) Lines(width, height int, p screen.Palette) []string {
 	if height > 0 {
 		const around = 5 // title, blank lines, headings, what was left out
 		if room := height - around; len(notes) > room/2 {
-			notes = append(notes[:max(room/2, 0)], "…")
+			notes = append(notes[:max(room/2-1, 0)], "…")
 		}
 		rows, rest = fit(v.Rows, max(height-around-len(notes), 1))
 	}
@@ -60,6 +60,9 @@ func (v View) Lines(width, height int, p screen.Palette) []string {
 	}
 	if len(notes) > 0 {
 		lines = append(append(lines, ""), notes...)
+	}
+	if height > 0 && len(lines) > height {
+		return lines[:height]
 	}
 	return lines
 }

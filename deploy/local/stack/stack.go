@@ -50,8 +50,12 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 
 // start is Start for who has the lock and has completed the options.
 func start(ctx context.Context, o Options) (*Stack, error) {
-	if left, err := running(o.Dir); err != nil || len(left) > 0 {
-		return nil, errors.Join(err, fmt.Errorf("start the stack: %d of its processes run already in %s: end them with Down", len(left), o.Dir))
+	left, err := running(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("start the stack: %w", err)
+	}
+	if len(left) > 0 {
+		return nil, fmt.Errorf("start the stack: %d of its processes run already in %s: end them with Down", len(left), o.Dir)
 	}
 	programs, err := findTools(o)
 	if err != nil {

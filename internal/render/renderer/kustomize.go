@@ -1,51 +1,62 @@
 package main
 
 import (
+	"fmt"
+	"path"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/api/resmap"
 
 	"github.com/tidegate/tidegate/internal/gitops"
 	"github.com/tidegate/tidegate/internal/render"
 )
 
-// kustomizeFolder builds a kustomization. What it reads is recorded, paths that
-// are not there included.
-func kustomizeFolder(t *tree, folder, file string, options *gitops.Kustomize) (render.Result, error) {
+// kustomizeFolder builds a kustomization with plugins, Helm and remote sources
+// off, and files only from where Kustomize itself allows by default.
+func kustomizeFolder(t *tree, folder string, files []string, options *gitops.Kustomize) (render.Result, error) {
 	result := render.Result{Renderer: render.RendererKustomize}
-	changed, err := withOptions(t, file, options)
+	switch len(files) {
+	case 0:
+		return result, &render.Error{Kind: render.KindPath, File: folder, Message: "the Application has options for Kustomize, but there is no kustomization.yaml in this folder"}
+	case 1:
+	default:
+		return result, &render.Error{Kind: render.KindBuild, File: folder, Message: "more than one kustomization in one folder: " + strings.Join(files, ", ") + "; keep one"}
+	}
+	references, err := referencesOf(t, files[0])
 	if err != nil {
 		return result, err
 	}
-	if err := refuseRemote(t, file, map[string]bool{}); err != nil {
+	if err := refuse(t, references); err != nil {
 		return result, err
 	}
-	recorded := &recorder{FileSystem: filesys.MakeFsOnDisk(), tree: t.dir, reads: map[string]bool{}, replaced: map[string][]byte{join(t.dir, file): changed}}
-	build := krusty.MakeDefaultOptions()
-	build.LoadRestrictions = types.LoadRestrictionsRootOnly
-	build.PluginConfig = types.DisabledPluginConfig()
-	built, err := krusty.MakeKustomizer(build).Run(recorded, join(t.dir, folder))
-	result.Reads = recorded.paths()
-	if err != nil {
-		return result, &render.Error{Kind: render.KindBuild, File: file, Message: t.shorten(err.Error())}
+	system := filesystem{tree: t, replaced: map[string][]byte{}}
+	if options != nil {
+		if system.replaced[files[0]], err = withOptions(t, files[0], *options); err != nil {
+			return result, err
+		}
 	}
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(system, path.Join(mount, folder))
+	if err != nil {
+		return result, diagnose(t, files[0], references, err)
+	}
+	return collect(result, files[0], built)
+}
+
+func collect(result render.Result, file string, built resmap.ResMap) (render.Result, error) {
 	var found objects
 	for _, resource := range built.Resources() {
-		content, err := resource.Map()
+		encoded, err := resource.MarshalJSON()
 		if err != nil {
-			return result, &render.Error{Kind: render.KindBuild, File: file, Message: err.Error()}
+			return result, fmt.Errorf("encode %s: %w", resource.CurId(), err)
 		}
-		if err := found.add(file, 0, content); err != nil {
+		content, err := decodeJSON(encoded)
+		if err != nil {
+			return result, fmt.Errorf("decode %s: %w", resource.CurId(), err)
+		}
+		if err := found.add(place{file: file}, content); err != nil {
 			return result, err
 		}
 	}
 	return found.result(result)
-}
-
-// shorten takes this machine's folders out of a message.
-func (t *tree) shorten(message string) string {
-	message = strings.ReplaceAll(message, t.dir+"/", "")
-	return strings.ReplaceAll(message, t.dir, ".")
 }

@@ -1,55 +1,61 @@
 // Command tidegate-render renders one folder of a checkout: it reads a
-// render.Request as JSON from its standard input and writes a render.Result to
-// its standard output. It opens nothing outside of the tree that the request
-// names, and is meant to be run in a sandbox.
+// render.Request from its standard input and writes a render.Result to its
+// standard output. The checkout is its working directory; it opens nothing
+// outside of it, writes nothing, starts nothing and has no network. It is meant
+// to be run in a sandbox, which holds it to that.
 package main
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
+	"runtime/debug"
 
 	"github.com/tidegate/tidegate/internal/render"
 )
 
+// gcPercent trades memory for time: the program lives for a moment, and
+// GOMEMLIMIT bounds it anyway.
+const gcPercent = 400
+
 func main() {
-	var request render.Request
-	if err := json.NewDecoder(os.Stdin).Decode(&request); err != nil {
-		fmt.Fprintln(os.Stderr, "tidegate-render: read a render request from standard input:", err)
-		os.Exit(2)
-	}
-	result, err := renderRequest(request)
-	if err != nil {
-		fault := &render.Error{Kind: render.KindBuild, File: request.Path, Message: err.Error()}
-		errors.As(err, &fault)
-		result = render.Result{Renderer: result.Renderer, Error: fault}
-	}
-	if err := json.NewEncoder(os.Stdout).Encode(result); err != nil {
-		fmt.Fprintln(os.Stderr, "tidegate-render: write the result:", err)
+	debug.SetGCPercent(gcPercent)
+	cutNetwork()
+	if err := run(".", os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "tidegate-render:", err)
 		os.Exit(2)
 	}
 }
 
-// renderRequest finds out what kind of folder it is, as Argo CD does, and
-// renders it.
-func renderRequest(request render.Request) (render.Result, error) {
-	t, err := openTree(request.Tree)
+// run answers one request about the checkout in dir.
+func run(dir string, in io.Reader, out io.Writer) error {
+	var request render.Request
+	if err := json.NewDecoder(in).Decode(&request); err != nil {
+		return fmt.Errorf("read a render request from standard input: %w", err)
+	}
+	t, err := openTree(dir)
 	if err != nil {
-		return render.Result{}, err
+		return err
 	}
-	path, err := t.folder(request.Path)
-	if err != nil {
-		return render.Result{}, err
+	result, err := renderRequest(t, request)
+	var fault *render.Error
+	if err != nil && !errors.As(err, &fault) {
+		return err
 	}
-	if t.isFile(join(path, "Chart.yaml")) {
-		return render.Result{}, &render.Error{Kind: render.KindUnsupported, File: join(path, "Chart.yaml"), Message: "Helm charts are not supported yet; render the chart into the repository"}
-	}
-	if file, ok := t.kustomization(path); ok {
-		return kustomizeFolder(t, path, file, request.Kustomize)
-	}
-	if request.Kustomize != nil {
-		return render.Result{}, &render.Error{Kind: render.KindBuild, File: path, Message: "the Application has kustomize options, but this folder has no kustomization.yaml"}
-	}
-	return plainFolder(t, path, request.Directory)
+	result.Error, result.Reads = fault, t.paths()
+	return render.WriteResult(out, result)
 }
+
+// cutNetwork takes away what Kustomize fetches remote files with.
+func cutNetwork() { http.DefaultTransport = noNetwork{} }
+
+// noNetwork refuses every request.
+type noNetwork struct{}
+
+var errNetwork = errors.New("a render has no network")
+
+// RoundTrip fails.
+func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) { return nil, errNetwork }

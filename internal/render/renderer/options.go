@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
@@ -11,62 +12,84 @@ import (
 	"github.com/tidegate/tidegate/internal/render"
 )
 
-// withOptions returns the kustomization file as the Application's options change
-// it, as `kustomize edit set` would; nil when there are none.
-func withOptions(t *tree, file string, options *gitops.Kustomize) ([]byte, error) {
-	if options == nil {
-		return nil, nil
-	}
+// withOptions returns a kustomization as an Application's options change it, in
+// the way of `kustomize edit set`, which Argo CD runs.
+func withOptions(t *tree, file string, options gitops.Kustomize) ([]byte, error) {
 	text, err := t.read(file)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	var k types.Kustomization
 	if err := k.Unmarshal(text); err != nil {
-		return nil, &render.Error{Kind: render.KindParse, File: file, Message: err.Error()}
+		line, message := explainYAML(strings.TrimPrefix(err.Error(), "invalid Kustomization: "))
+		return nil, &render.Error{Kind: render.KindParse, File: file, Line: line, Message: message}
 	}
-	if options.NamePrefix != "" {
-		k.NamePrefix = options.NamePrefix
-	}
-	if options.NameSuffix != "" {
-		k.NameSuffix = options.NameSuffix
-	}
-	if options.Namespace != "" {
-		k.Namespace = options.Namespace
-	}
+	k.FixKustomization()
+	k.NamePrefix = orElse(options.NamePrefix, k.NamePrefix)
+	k.NameSuffix = orElse(options.NameSuffix, k.NameSuffix)
+	k.Namespace = orElse(options.Namespace, k.Namespace)
 	for _, text := range options.Images {
-		k.Images = setImage(k.Images, parseImage(text))
+		image, err := parseImage(text)
+		if err != nil {
+			return nil, &render.Error{Kind: render.KindBuild, File: file, Message: err.Error()}
+		}
+		k.Images = setImage(k.Images, image)
 	}
-	return yaml.Marshal(k)
+	encoded, err := yaml.Marshal(k)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", file, err)
+	}
+	return encoded, nil
+}
+
+func orElse(value, other string) string {
+	if value == "" {
+		return other
+	}
+	return value
 }
 
 // parseImage reads Argo CD's form of an image override: [old=]name[:tag|@digest].
-func parseImage(text string) types.Image {
+func parseImage(text string) (types.Image, error) {
 	old, rest, renamed := strings.Cut(text, "=")
 	if !renamed {
-		rest = text
+		old, rest = "", text
 	}
 	name, digest, _ := strings.Cut(rest, "@")
 	tag := ""
-	if digest == "" {
-		if i := strings.LastIndex(name, ":"); i > strings.LastIndex(name, "/") {
-			name, tag = name[:i], name[i+1:]
-		}
+	if i := strings.LastIndex(name, ":"); i > strings.LastIndex(name, "/") {
+		name, tag = name[:i], name[i+1:]
 	}
 	image := types.Image{Name: name, NewTag: tag, Digest: digest}
 	if renamed {
 		image.Name, image.NewName = old, name
 	}
-	return image
+	if image.Name == "" || (image.NewName == "" && tag == "" && digest == "") {
+		return image, fmt.Errorf("kustomize.images: %q is not of the form [old=]image[:tag|@digest]", text)
+	}
+	return image, nil
 }
 
-// setImage replaces the override of the same name, or adds one.
+// setImage replaces the override of an image, or adds one. A * keeps what the
+// override had before.
 func setImage(list []types.Image, image types.Image) []types.Image {
-	for i := range list {
-		if list[i].Name == image.Name {
-			list[i] = image
-			return list
-		}
+	i := slices.IndexFunc(list, func(other types.Image) bool { return other.Name == image.Name })
+	var before types.Image
+	if i >= 0 {
+		before = list[i]
+	}
+	keep(&image.NewName, before.NewName)
+	keep(&image.NewTag, before.NewTag)
+	keep(&image.Digest, before.Digest)
+	if i >= 0 {
+		list[i] = image
+		return list
 	}
 	return append(list, image)
+}
+
+func keep(value *string, before string) {
+	if *value == "*" {
+		*value = before
+	}
 }

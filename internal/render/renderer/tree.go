@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -11,11 +13,18 @@ import (
 	"github.com/tidegate/tidegate/internal/render"
 )
 
+const (
+	maxFile  = 32 << 20 // bytes of one file
+	maxLinks = 40       // on the way to one file
+)
+
 // tree is a checkout. Paths in it are slash-separated and relative; nothing
-// outside of it can be opened, whatever links say.
+// outside of it can be opened, whatever links say. It notes every path that was
+// looked at, absent ones included, so that whoever asks later knows what a
+// result depends on.
 type tree struct {
-	root *os.Root
-	dir  string
+	root  *os.Root
+	reads map[string]bool
 }
 
 func openTree(dir string) (*tree, error) {
@@ -23,58 +32,131 @@ func openTree(dir string) (*tree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the checkout: %w", err)
 	}
-	return &tree{root: root, dir: dir}, nil
+	return &tree{root: root, reads: map[string]bool{}}, nil
 }
 
-func join(parts ...string) string { return path.Join(parts...) }
+func (t *tree) note(name string) { t.reads[name] = true }
 
-// folder returns the clean form of a path that is a folder.
-func (t *tree) folder(name string) (string, error) {
-	clean := path.Clean(strings.Trim(name, "/"))
-	if name == "" || clean == "." {
-		return ".", nil
+// paths are the noted ones, sorted, without those in a noted folder.
+func (t *tree) paths() []string {
+	var paths []string
+	for _, name := range slices.Sorted(maps.Keys(t.reads)) {
+		if !t.inNotedFolder(name) {
+			paths = append(paths, name)
+		}
 	}
-	info, err := t.root.Stat(clean)
-	if err == nil && info.IsDir() {
-		return clean, nil
-	}
-	message := "there is no such folder in the repository"
-	if near := t.neighbours(clean); len(near) > 0 {
-		message += "; there is " + strings.Join(near, ", ")
-	}
-	return "", &render.Error{Kind: render.KindPath, File: name, Message: message}
+	return paths
 }
 
-// neighbours are the folders beside a path that is not there.
-func (t *tree) neighbours(name string) []string {
-	parent := path.Dir(name)
-	entries, err := fs.ReadDir(t.root.FS(), parent)
+func (t *tree) inNotedFolder(name string) bool {
+	for parent := name; parent != "."; {
+		parent = path.Dir(parent)
+		if !t.reads[parent] {
+			continue
+		}
+		if info, err := t.root.Lstat(parent); err == nil && info.IsDir() {
+			return true
+		}
+	}
+	return false
+}
+
+// errOutside is a path or link that leads out of the repository.
+var errOutside = errors.New("it leads out of the repository")
+
+// resolve follows the links on the way to a path. It notes them, and the path
+// where it does not exist (fs.ErrNotExist), but not the path that it returns.
+func (t *tree) resolve(name string) (place string, info fs.FileInfo, err error) {
+	place, rest, links := ".", strings.Split(name, "/"), 0
+	if info, err = t.root.Lstat("."); err != nil {
+		return "", nil, err
+	}
+	for len(rest) > 0 {
+		step := rest[0]
+		rest = rest[1:]
+		switch {
+		case step == "" || step == ".":
+			continue
+		case step == ".." && place == ".":
+			return "", nil, fmt.Errorf("%s: %w", name, errOutside)
+		case step == "..":
+			place = path.Dir(place)
+			continue
+		}
+		next := path.Join(place, step)
+		if info, err = t.root.Lstat(next); err != nil {
+			t.note(path.Join(append([]string{next}, rest...)...))
+			return "", nil, fmt.Errorf("%s: %w", name, fs.ErrNotExist)
+		}
+		if info.Mode().Type() != fs.ModeSymlink {
+			place = next
+			continue
+		}
+		t.note(next)
+		if links++; links > maxLinks {
+			return "", nil, fmt.Errorf("%s: too many links", name)
+		}
+		target, err := t.root.Readlink(next)
+		if err != nil {
+			return "", nil, err
+		}
+		if path.IsAbs(target) {
+			return "", nil, fmt.Errorf("%s: %w", name, errOutside)
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+	}
+	info, err = t.root.Lstat(place)
+	return place, info, err
+}
+
+// read returns a file's content and notes it.
+func (t *tree) read(name string) ([]byte, error) {
+	place, info, err := t.resolve(name)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	var names []string
-	for _, e := range entries {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
-			names = append(names, join(parent, e.Name()))
-		}
+	if info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder", name)
 	}
-	slices.Sort(names)
-	return names[:min(len(names), 5)]
+	t.note(place)
+	if info.Size() > maxFile {
+		return nil, &render.Error{Kind: render.KindTooLarge, File: name, Message: fmt.Sprintf("it has more than %d MiB", maxFile>>20)}
+	}
+	return t.root.ReadFile(place)
 }
 
+// isFile says whether there is a file, and notes the path.
 func (t *tree) isFile(name string) bool {
-	info, err := t.root.Stat(name)
-	return err == nil && info.Mode().IsRegular()
+	place, info, err := t.resolve(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	t.note(place)
+	return true
 }
 
-func (t *tree) read(name string) ([]byte, error) { return t.root.ReadFile(name) }
+// isFolder notes nothing of a folder that is there: only what is read in it counts.
+func (t *tree) isFolder(name string) bool {
+	_, info, err := t.resolve(name)
+	return err == nil && info.IsDir()
+}
 
-// kustomization returns the file that makes a folder a Kustomize one.
-func (t *tree) kustomization(folder string) (string, bool) {
-	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
-		if file := join(folder, name); t.isFile(file) {
-			return file, true
-		}
+// folder returns the true path of a folder that an Application names.
+func (t *tree) folder(name string) (string, error) {
+	place, info, err := t.resolve(name)
+	fault := &render.Error{Kind: render.KindPath, File: name}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		fault.Message = "there is no such folder in the repository" + t.nearby(name)
+	case errors.Is(err, errOutside):
+		fault.Message = errOutside.Error()
+	case err != nil:
+		fault.Message = err.Error()
+	case !info.IsDir():
+		t.note(place)
+		fault.Message = "it is a file; an Application names a folder"
+	default:
+		return place, nil
 	}
-	return "", false
+	return "", fault
 }

@@ -145,7 +145,7 @@ func convert(from, to any) error {
 // Began is when everything in the samples began.
 func Began() time.Time { return time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC) }
 
-// The releases of Shop, by their commits.
+// The commits of Shop's two releases.
 const (
 	OldCommit = "a1b2c3d4e5f60718293a4b5c6d7e8f9001122334"
 	NewCommit = "0f1e2d3c4b5a69788796a5b4c3d2e1f000112233"
@@ -209,7 +209,7 @@ func Waiting() workflows.RolloutStatus {
 	return r
 }
 
-// ShopWorld serves Shop, its rollout, and a Delivery that does not answer.
+// ShopWorld has Shop and the rollout of it that waits.
 func ShopWorld() *World {
 	w := New()
 	w.Declare("default", "shop")

@@ -2,7 +2,6 @@
 package stacktest
 
 import (
-	"context"
 	"errors"
 	"os"
 	"testing"
@@ -23,21 +22,6 @@ func Start(t testing.TB, o stack.Options) *stack.Stack {
 	Require(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Stop()) })
 	return s
-}
-
-// StartMain is Start for a TestMain, for the tests of a package to share one stack. Without the stack's programs it returns
-// an error that the tests hand to Require.
-func StartMain(ctx context.Context, o stack.Options) (s *stack.Stack, stop func(), err error) {
-	dir, err := os.MkdirTemp("", "tidegate-stack-")
-	if err != nil {
-		return nil, nil, err
-	}
-	o.Dir = dir
-	s, err = stack.Start(ctx, o)
-	if err != nil {
-		return nil, func() { _ = os.RemoveAll(dir) }, err
-	}
-	return s, func() { _ = s.Stop(); _ = os.RemoveAll(dir) }, nil
 }
 
 // Require fails the test on an error; it skips it instead when the error is that the stack's programs have not been built

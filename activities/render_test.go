@@ -1,0 +1,237 @@
+package activities_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/tidegate/tidegate/activities"
+	"github.com/tidegate/tidegate/internal/artifact"
+	"github.com/tidegate/tidegate/internal/gitops"
+	"github.com/tidegate/tidegate/internal/render"
+	"github.com/tidegate/tidegate/internal/sandbox"
+	"github.com/tidegate/tidegate/internal/telemetry"
+)
+
+// countingSandbox runs the real renderer program and counts how often.
+type countingSandbox struct{ runs *atomic.Int32 }
+
+func (c countingSandbox) Run(ctx context.Context, job sandbox.Job) (sandbox.Result, error) {
+	c.runs.Add(1)
+	return sandbox.Process{}.Run(ctx, job)
+}
+
+// rendering is a Renderer with real parts.
+type rendering struct {
+	*activities.Renderer
+	runs atomic.Int32
+	env  *testsuite.TestActivityEnvironment
+}
+
+// TestRenderer builds the renderer program once: linking it takes longer than all
+// the renders.
+func TestRenderer(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "tidegate-render")
+	out, err := exec.Command("go", "build", "-o", binary, "github.com/tidegate/tidegate/internal/render/renderer").CombinedOutput()
+	require.NoError(t, err, string(out))
+	for claim, test := range map[string]func(*testing.T, *rendering){
+		"targets with the same input share one render":     targetsWithTheSameInputShareOneRender,
+		"only what reads a change is rendered again":       onlyWhatReadsAChangeIsRenderedAgain,
+		"other options are another render":                 otherOptionsAreAnotherRender,
+		"a source at fault is final and says what it read": aSourceAtFaultIsFinalAndSaysWhatItRead,
+		"a checkout with a link out of it is refused":      aCheckoutWithALinkOutOfItIsRefused,
+		"a missing checkout is lost":                       aMissingCheckoutIsLost,
+	} {
+		t.Run(claim, func(t *testing.T) { test(t, newRendering(t, binary)) })
+	}
+}
+
+func newRendering(t *testing.T, binary string) *rendering {
+	t.Helper()
+	store, err := artifact.Open(t.Context(), artifact.Options{URL: "mem://"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	r := &rendering{}
+	r.Renderer = &activities.Renderer{
+		Engine:  &render.Engine{Sandbox: countingSandbox{&r.runs}, Binary: binary, Timeout: time.Minute},
+		Blobs:   activities.Blobs{Store: store},
+		Dir:     filepath.Join(t.TempDir(), "checkouts"),
+		Metrics: telemetry.NewMetrics(telemetry.NewRegistry()),
+	}
+	r.env = (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
+	r.env.RegisterActivity(r.Renderer)
+	return r
+}
+
+func (r *rendering) render(t *testing.T, files map[string]string, targets ...gitops.Target) (activities.RenderResult, error) {
+	t.Helper()
+	var result activities.RenderResult
+	in := activities.RenderInput{Checkouts: []activities.Checkout{r.checkout(t, files)}, Targets: targets}
+	value, err := r.env.ExecuteActivity(r.Render, in)
+	if err != nil {
+		return result, err
+	}
+	require.NoError(t, value.Get(&result))
+	return result, nil
+}
+
+func (r *rendering) checkout(t *testing.T, files map[string]string) activities.Checkout {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		header := tar.Header{Name: name, Mode: 0o644, Size: int64(len(files[name]))}
+		if target, ok := strings.CutPrefix(files[name], "-> "); ok {
+			header = tar.Header{Name: name, Typeflag: tar.TypeSymlink, Linkname: target}
+		}
+		require.NoError(t, w.WriteHeader(&header))
+		if header.Typeflag != tar.TypeSymlink {
+			_, err := w.Write([]byte(files[name]))
+			require.NoError(t, err)
+		}
+	}
+	require.NoError(t, w.Close())
+	digest, err := r.Blobs.Put(t.Context(), "checkout", b.Bytes())
+	require.NoError(t, err)
+	return activities.Checkout{Ref: ref, Commit: "c0ffee", Digest: digest}
+}
+
+func (r *rendering) paths(t *testing.T, reads []activities.SourceReads) []string {
+	t.Helper()
+	require.Len(t, reads, 1)
+	require.Equal(t, ref, reads[0].Ref)
+	data, err := r.Blobs.Get(t.Context(), reads[0].Digest)
+	require.NoError(t, err)
+	var paths []string
+	require.NoError(t, json.Unmarshal(data, &paths))
+	return paths
+}
+
+var ref = gitops.Ref{Repository: "git.example/shop", Revision: "main"}
+
+func renderTarget(name, path string, options *gitops.Kustomize) gitops.Target {
+	return gitops.Target{Name: name, Source: gitops.Source{Repository: ref.Repository, Revision: ref.Revision, Path: path, Kustomize: options}}
+}
+
+func checkoutOfAShop() map[string]string {
+	return map[string]string{
+		"plain/a.yaml":                    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+		"overlays/eu/kustomization.yaml":  "resources: [../../base]\nnamePrefix: eu-\n",
+		"overlays/us/kustomization.yaml":  "resources: [../../base]\nnamePrefix: us-\n",
+		"base/kustomization.yaml":         "resources: [a.yaml]\n",
+		"base/a.yaml":                     "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+		"elsewhere/that/nobody/reads.txt": "1",
+	}
+}
+
+func targetsWithTheSameInputShareOneRender(t *testing.T, r *rendering) {
+	t.Helper()
+	result, err := r.render(t, checkoutOfAShop(), renderTarget("c", "overlays/us", nil), renderTarget("b", "overlays/eu", nil), renderTarget("a", "overlays/eu", nil), renderTarget("d", "plain", nil))
+	require.NoError(t, err)
+	require.Equal(t, int32(3), r.runs.Load())
+	names := make([]string, 0, 4)
+	for _, b := range result.Bundles {
+		names = append(names, b.Target)
+		require.Equal(t, 1, b.Objects)
+	}
+	require.Equal(t, []string{"a", "b", "c", "d"}, names)
+	require.Equal(t, result.Bundles[0].Digest, result.Bundles[1].Digest)
+	require.NotEqual(t, result.Bundles[0].Digest, result.Bundles[2].Digest)
+	bundle, err := r.Blobs.Get(t.Context(), result.Bundles[0].Digest)
+	require.NoError(t, err)
+	require.JSONEq(t, `[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"eu-a"}}]`, string(bundle))
+	require.Contains(t, r.paths(t, result.Reads), "base/a.yaml")
+	require.Contains(t, r.paths(t, result.Reads), "plain")
+	require.NotContains(t, r.paths(t, result.Reads), "elsewhere/that/nobody/reads.txt")
+	require.Equal(t, 2, testutil.CollectAndCount(r.Metrics.ManifestGenerationDuration), "of both renderers")
+}
+
+func onlyWhatReadsAChangeIsRenderedAgain(t *testing.T, r *rendering) {
+	t.Helper()
+	targets := []gitops.Target{renderTarget("eu", "overlays/eu", nil), renderTarget("us", "overlays/us", nil), renderTarget("plain", "plain", nil)}
+	first, err := r.render(t, checkoutOfAShop(), targets...)
+	require.NoError(t, err)
+	require.Equal(t, int32(3), r.runs.Load())
+	for name, c := range map[string]struct {
+		file, content string
+		renders       int32
+	}{
+		"nothing that is read":    {"elsewhere/that/nobody/reads.txt", "2", 0},
+		"one overlay":             {"overlays/eu/kustomization.yaml", "resources: [../../base]\nnamePrefix: europe-\n", 1},
+		"the base of both":        {"base/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n", 2},
+		"a file that was not yet": {"plain/b.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n", 1},
+	} {
+		files := checkoutOfAShop()
+		files[c.file] = c.content
+		r.runs.Store(0)
+		_, err := r.render(t, files, targets...)
+		require.NoError(t, err)
+		require.Equal(t, c.renders, r.runs.Load(), name)
+		r.runs.Store(0)
+		back, err := r.render(t, checkoutOfAShop(), targets...)
+		require.NoError(t, err)
+		require.Zero(t, r.runs.Load(), "back to what was rendered before, after "+name)
+		require.Equal(t, first, back)
+	}
+}
+
+func otherOptionsAreAnotherRender(t *testing.T, r *rendering) {
+	t.Helper()
+	result, err := r.render(t, checkoutOfAShop(), renderTarget("a", "overlays/eu", nil), renderTarget("b", "overlays/eu", &gitops.Kustomize{NameSuffix: "-x"}))
+	require.NoError(t, err)
+	require.Equal(t, int32(2), r.runs.Load())
+	require.NotEqual(t, result.Bundles[0].Digest, result.Bundles[1].Digest)
+}
+
+func aSourceAtFaultIsFinalAndSaysWhatItRead(t *testing.T, r *rendering) {
+	t.Helper()
+	files := checkoutOfAShop()
+	files["base/kustomization.yaml"] = "resources: [a.yaml, not-yet.yaml]\n"
+	_, err := r.render(t, files, renderTarget("a", "overlays/eu", nil))
+	var failure *temporal.ApplicationError
+	require.ErrorAs(t, err, &failure)
+	require.Equal(t, string(render.KindPath), failure.Type())
+	require.True(t, failure.NonRetryable())
+	require.Contains(t, failure.Message(), "base/kustomization.yaml:1: resources names not-yet.yaml")
+	var details activities.RenderFailure
+	require.NoError(t, failure.Details(&details))
+	require.Contains(t, r.paths(t, details.Reads), "base/not-yet.yaml", "its arrival mends the render")
+	require.Equal(t, 1, testutil.CollectAndCount(r.Metrics.ManifestGenerationErrors))
+}
+
+func aCheckoutWithALinkOutOfItIsRefused(t *testing.T, r *rendering) {
+	t.Helper()
+	files := checkoutOfAShop()
+	files["plain/evil"] = "-> /etc/passwd"
+	_, err := r.render(t, files, renderTarget("a", "plain", nil))
+	var failure *temporal.ApplicationError
+	require.ErrorAs(t, err, &failure)
+	require.Equal(t, activities.ErrorCheckout, failure.Type())
+	require.True(t, failure.NonRetryable())
+	require.Contains(t, failure.Message(), "plain/evil")
+}
+
+func aMissingCheckoutIsLost(t *testing.T, r *rendering) {
+	t.Helper()
+	in := activities.RenderInput{
+		Checkouts: []activities.Checkout{{Ref: ref, Digest: "checkout:" + strings.Repeat("0", 64)}}, Targets: []gitops.Target{renderTarget("a", "plain", nil)},
+	}
+	_, err := r.env.ExecuteActivity(r.Render, in)
+	var failure *temporal.ApplicationError
+	require.ErrorAs(t, err, &failure)
+	require.Equal(t, activities.ErrorArtifactLost, failure.Type())
+}

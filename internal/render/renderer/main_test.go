@@ -1,0 +1,11 @@
+package main
+
+import (
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	cutNetwork() // as main does
+	os.Exit(m.Run())
+}

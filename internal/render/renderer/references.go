@@ -1,0 +1,160 @@
+package main
+
+import (
+	"path"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/tidegate/tidegate/internal/render"
+)
+
+// reference is a place in a kustomization that names something else.
+type reference struct {
+	file  string // the kustomization
+	line  int
+	field string
+	value string
+}
+
+// target is the path that the reference names, in the tree.
+func (r reference) target() string { return path.Join(path.Dir(r.file), r.value) }
+
+// referencesOf lists what a kustomization refers to, and what those that it
+// refers to do, in the order in which Kustomize comes to them.
+func referencesOf(t *tree, file string) ([]reference, error) {
+	w := walker{tree: t, seen: map[string]bool{}}
+	err := w.kustomization(file)
+	return w.found, err
+}
+
+type walker struct {
+	tree  *tree
+	seen  map[string]bool
+	found []reference
+}
+
+func (w *walker) kustomization(file string) error {
+	if w.seen[file] {
+		return nil
+	}
+	w.seen[file] = true
+	text, err := w.tree.read(file)
+	if err != nil {
+		return &render.Error{Kind: render.KindPath, File: file, Message: err.Error()}
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		line, message := explainYAML(err.Error())
+		return &render.Error{Kind: render.KindParse, File: file, Line: line, Message: message}
+	}
+	if len(root.Content) == 0 {
+		return nil
+	}
+	for field, value := range fields(root.Content[0]) {
+		start := len(w.found)
+		w.collect(file, field, value)
+		for _, r := range w.found[start:] {
+			if err := w.follow(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// follow goes on in a folder that is referred to. One that is not there, or has
+// not one kustomization, is Kustomize's to refuse.
+func (w *walker) follow(r reference) error {
+	if !mayBeFolder[r.field] || isRemote(r.value) || !w.tree.isFolder(r.target()) {
+		return nil
+	}
+	place, _, err := w.tree.resolve(r.target())
+	if err != nil {
+		return nil //nolint:nilerr // it is not there any more
+	}
+	if files := w.tree.kustomizations(place); len(files) == 1 {
+		return w.kustomization(files[0])
+	}
+	return nil
+}
+
+// mayBeFolder are the fields whose entries may be kustomizations, or Git
+// repositories with one.
+var mayBeFolder = map[string]bool{
+	"resources": true, "bases": true, "components": true, "generators": true, "transformers": true, "validators": true,
+}
+
+// entriesOf says for each field of a kustomization how its entries name files:
+// directly (""), or in a field of theirs.
+var entriesOf = map[string][]string{
+	"resources": {""}, "bases": {""}, "components": {""}, "generators": {""}, "transformers": {""}, "validators": {""},
+	"crds": {""}, "configurations": {""}, "patchesStrategicMerge": {""}, "openapi": {"path"},
+	"patches": {"path"}, "patchesJson6902": {"path"}, "replacements": {"path"},
+	"configMapGenerator": {"files", "envs", "env"}, "secretGenerator": {"files", "envs", "env"},
+}
+
+func (w *walker) collect(file, field string, value *yaml.Node) {
+	for _, inner := range entriesOf[field] {
+		for _, entry := range list(value) {
+			names := []*yaml.Node{entry}
+			if inner != "" {
+				names = list(child(entry, inner))
+			}
+			for _, name := range names {
+				if name.Kind != yaml.ScalarNode || strings.Contains(name.Value, "\n") || name.Value == "" {
+					continue // written in place
+				}
+				r := reference{file: file, line: name.Line, field: field, value: name.Value}
+				if _, value, ok := strings.Cut(r.value, "="); ok && inner == "files" {
+					r.value = value
+				}
+				w.found = append(w.found, r)
+			}
+		}
+	}
+	if field == "helmCharts" || field == "helmChartInflationGenerator" {
+		w.found = append(w.found, reference{file: file, line: value.Line, field: field})
+	}
+}
+
+// list is a sequence's entries; anything else is a list of one.
+func list(node *yaml.Node) []*yaml.Node {
+	switch {
+	case node == nil:
+		return nil
+	case node.Kind == yaml.AliasNode:
+		return list(node.Alias)
+	case node.Kind == yaml.SequenceNode:
+		return node.Content
+	default:
+		return []*yaml.Node{node}
+	}
+}
+
+// child is the value of a mapping's key; nil when there is none.
+func child(node *yaml.Node, key string) *yaml.Node {
+	for name, value := range fields(node) {
+		if name == key {
+			return value
+		}
+	}
+	return nil
+}
+
+// fields are the keys and values of a mapping, in order.
+func fields(node *yaml.Node) func(yield func(string, *yaml.Node) bool) {
+	return func(yield func(string, *yaml.Node) bool) {
+		if node.Kind == yaml.AliasNode {
+			node = node.Alias
+		}
+		if node.Kind != yaml.MappingNode {
+			return
+		}
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			if !yield(node.Content[i].Value, node.Content[i+1]) {
+				return
+			}
+		}
+	}
+}
