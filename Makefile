@@ -92,7 +92,12 @@ model: ## drive the delivery state machine through CHECKS=100000 random lives
 	go test ./internal/promotion -v -run 'Interleaving|Merges|Candidate' -rapid.checks=$(CHECKS) -timeout 30m
 
 .PHONY: bench
-bench: ## run the benchmarks
+bench: tools build ## measure what Tidegate adds to the API servers' own time, against a bare loop of applies
+	@go build -o $(BIN)/bench ./deploy/local/cmd/bench
+	@$(BIN)/bench
+
+.PHONY: bench-parts
+bench-parts: ## run the benchmarks of single packages
 	go test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: histories
