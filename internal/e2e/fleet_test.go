@@ -49,8 +49,6 @@ func theFleet(t *testing.T) fleet {
 	return shared.fleet
 }
 
-var devFleet func(*testing.T, string) error
-
 func startFleet(t *testing.T) error {
 	bin, err := stack.FindBin()
 	if err != nil {
@@ -60,9 +58,6 @@ func startFleet(t *testing.T) error {
 		if _, err := os.Stat(filepath.Join(bin, program)); err != nil {
 			return fmt.Errorf("find the programs to test: %w; run `make tools build`", err)
 		}
-	}
-	if devFleet != nil {
-		return devFleet(t, bin)
 	}
 	dir, err := os.MkdirTemp("", "tidegate-e2e-")
 	if err != nil {

@@ -31,6 +31,9 @@ type PlanSummary struct {
 	Apply     int    `json:"apply"` // objects to create or change
 	Prune     int    `json:"prune"`
 	Unchanged int    `json:"unchanged"`
+	// Kept are objects that are no longer declared and stay, since pruning is not
+	// allowed: the target is OutOfSync while there are any.
+	Kept int `json:"kept,omitempty"`
 	Steps     []Step `json:"steps"`
 	// Sample names the first objects that change, for people.
 	Sample []string `json:"sample,omitempty"`

@@ -14,7 +14,7 @@ const maxSample = 10
 func (p Plan) Summary(artifact string) gitops.PlanSummary {
 	s := gitops.PlanSummary{
 		Target: p.Target, Region: p.Region, Digest: p.Digest, Artifact: artifact,
-		Unchanged: p.Unchanged, PruneNeedsApproval: p.PruneNeedsApproval,
+		Unchanged: p.Unchanged, Kept: len(p.Kept), PruneNeedsApproval: p.PruneNeedsApproval,
 	}
 	for _, step := range p.Steps {
 		applies := step.Applies()

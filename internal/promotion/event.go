@@ -84,4 +84,7 @@ type TargetOutcome struct {
 	// Begun says of an unreachable or stopped target that objects may have been
 	// written to it.
 	Begun bool `json:"begun,omitempty"`
+	// Kept are objects that stay although they are no longer declared: the target
+	// is OutOfSync.
+	Kept int `json:"kept,omitempty"`
 }

@@ -145,7 +145,11 @@ func (h *handler) push(ctx context.Context, p webhook.Push) result {
 	}
 	answer := Answer{Repository: repository, Ref: p.Ref, Commit: p.After}
 	for _, ref := range refs {
-		id, err := h.Sender.Hint(ctx, ref, workflows.Hint{Commit: p.After, From: "github " + p.DeliveryID})
+		hint := workflows.Hint{Commit: p.After, From: "github " + p.DeliveryID}
+		if ref.Revision == "HEAD" {
+			hint.Commit = "" // the branch need not be the default one
+		}
+		id, err := h.Sender.Hint(ctx, ref, hint)
 		if err != nil {
 			return unavailable(err)
 		}
