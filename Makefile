@@ -126,7 +126,7 @@ $(LINTERS) $(BIN)/govulncheck: deploy/tools/go.mod deploy/tools/go.sum
 lint: $(LINTERS) ## check the rules of architecture and style
 	@unformatted=$$($(BIN)/gofumpt -l .); if [ -n "$$unformatted" ]; then echo "run gofumpt -w on:"; echo "$$unformatted"; exit 1; fi
 	$(BIN)/golangci-lint run
-	$(BIN)/workflowcheck ./workflows/...
+	$(BIN)/workflowcheck -config workflowcheck.config.yaml ./workflows/...
 
 .PHONY: vuln
 vuln: $(BIN)/govulncheck ## look for known vulnerabilities in what is imported

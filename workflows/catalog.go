@@ -2,8 +2,6 @@ package workflows
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -40,7 +38,7 @@ type catalogue struct {
 // are no longer declared.
 func (c *catalogue) announce(ctx workflow.Context, loaded activities.CatalogSummary) error {
 	var letters []activities.Letter
-	for _, key := range slices.Sorted(maps.Keys(loaded.Deliveries)) {
+	for _, key := range workflow.DeterministicKeys(loaded.Deliveries) {
 		digest := loaded.Deliveries[key]
 		if c.status.Deliveries[key] == digest {
 			continue
@@ -48,7 +46,7 @@ func (c *catalogue) announce(ctx workflow.Context, loaded activities.CatalogSumm
 		letters = append(letters, letterToDelivery(key, SignalSpecification, Specification{Digest: digest}))
 	}
 	if len(loaded.Problems) == 0 {
-		for _, key := range slices.Sorted(maps.Keys(c.status.Deliveries)) {
+		for _, key := range workflow.DeterministicKeys(c.status.Deliveries) {
 			if _, declared := loaded.Deliveries[key]; !declared {
 				letters = append(letters, letterToDelivery(key, SignalSpecification, Specification{Retired: true}))
 			}

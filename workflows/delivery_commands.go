@@ -58,13 +58,14 @@ func (d *delivery) render(ctx workflow.Context, c promotion.Command) {
 		failed(err)
 		return
 	}
-	rendered, err := renderTargets(ctx, activities.RenderInput{Checkouts: checkouts.Checkouts, Targets: spec.Targets})
+	rendered, reads, err := renderTargets(ctx, activities.RenderInput{Checkouts: checkouts.Checkouts, Targets: spec.Targets})
 	if err != nil {
 		failed(err)
-		return
+	} else {
+		d.post(promotion.Event{Kind: promotion.Rendered, At: workflow.Now(ctx), Render: c.Render, Sources: c.Sources, Bundles: rendered.Bundles})
 	}
-	d.post(promotion.Event{Kind: promotion.Rendered, At: workflow.Now(ctx), Render: c.Render, Sources: c.Sources, Bundles: rendered.Bundles})
-	if err := noteReads(ctx, activities.NoteReadsInput{Delivery: d.key, Reads: rendered.Reads}); err != nil {
+	// What a render that failed looked for counts too: a push may bring it.
+	if err := noteReads(ctx, activities.NoteReadsInput{Delivery: d.key, Reads: reads}); err != nil {
 		workflow.GetLogger(ctx).Warn("what was read is not noted: the next push renders again", "error", err)
 	}
 }

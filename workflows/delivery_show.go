@@ -12,15 +12,14 @@ import (
 // show tells the Temporal Web UI how things stand.
 func (d *delivery) show(ctx workflow.Context) {
 	status := d.state.Status()
-	var b strings.Builder
-	b.WriteString("| stage | current | running | at the gate |\n|---|---|---|---|\n")
+	lines := []string{"| stage | current | running | at the gate |", "|---|---|---|---|"}
 	for _, s := range status.Stages {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", s.Name, releaseText(s.Current), rolloutTexts(s.Running), rolloutTexts(pointers(s.Waiting)...))
+		lines = append(lines, fmt.Sprintf("| %s | %s | %s | %s |", s.Name, releaseText(s.Current), rolloutTexts(s.Running), rolloutTexts(pointers(s.Waiting)...)))
 	}
 	for _, c := range status.Conditions {
-		fmt.Fprintf(&b, "\n- **%s** %s: %s\n", c.Kind, c.Subject, c.Message)
+		lines = append(lines, "", fmt.Sprintf("- **%s** %s: %s", c.Kind, c.Subject, c.Message))
 	}
-	workflow.SetCurrentDetails(ctx, b.String())
+	workflow.SetCurrentDetails(ctx, strings.Join(lines, "\n"))
 }
 
 func releaseText(r *promotion.ReleaseStatus) string {

@@ -19,33 +19,36 @@ func (r *rollout) show(ctx workflow.Context) {
 // details is the rollout as Markdown: which gate waits for what, with the
 // command to answer it, then a line for every target.
 func (r *rollout) details(ctx workflow.Context) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "**%s** · release %d (%s) into %s", r.status.Phase, r.in.Release, short(r.in.Revision), r.in.Stage)
+	title := fmt.Sprintf("**%s** · release %d (%s) into %s", r.status.Phase, r.in.Release, short(r.in.Revision), r.in.Stage)
 	if r.status.Message != "" {
-		fmt.Fprintf(&b, " · %s", r.status.Message)
+		title += " · " + r.status.Message
 	}
-	b.WriteString("\n\n")
-	id := workflow.GetInfo(ctx).WorkflowExecution.ID
+	lines := []string{title, ""}
 	for _, g := range r.status.Gates {
-		fmt.Fprintf(&b, "Gate **%s**: %s %s\n\n", g.Name, g.State, g.Message)
+		lines = append(lines, fmt.Sprintf("Gate **%s**: %s %s", g.Name, g.State, g.Message), "")
 		if g.State == GateStateWaiting {
-			fmt.Fprintf(&b, "```\ntemporal workflow signal --workflow-id %s --name %s --input '{\"gate\":%q,\"planDigest\":%q,\"by\":\"your name\"}'\n```\n\n",
-				id, SignalApprove, g.Name, r.status.PlanDigest)
+			lines = append(lines, "```", r.approveCommand(ctx, g), "```", "")
 		}
 	}
-	b.WriteString("| region | target | phase | step | changes | |\n|---|---|---|---|---|---|\n")
+	lines = append(lines, "| region | target | phase | step | changes | |", "|---|---|---|---|---|---|")
 	for _, t := range r.status.Targets {
-		fmt.Fprintf(&b, "| %s | %s | %s | %d/%d %s | %d apply, %d prune | %s |\n",
-			t.Region, t.Name, t.Phase, t.Step, t.Steps, t.Wave, t.Apply, t.Prune, strings.ReplaceAll(t.Message, "|", "\\|"))
+		lines = append(lines, fmt.Sprintf("| %s | %s | %s | %d/%d %s | %d apply, %d prune | %s |",
+			t.Region, t.Name, t.Phase, t.Step, t.Steps, t.Wave, t.Apply, t.Prune, strings.ReplaceAll(t.Message, "|", "\\|")))
 	}
 	for _, d := range r.status.Decisions {
-		if d.Accepted {
-			fmt.Fprintf(&b, "\n%s: %s said %s at gate %s\n", d.At.Format("15:04:05"), d.By, d.Verb, d.Gate)
-		} else {
-			fmt.Fprintf(&b, "\n%s: %s by %s refused: %s\n", d.At.Format("15:04:05"), d.Verb, d.By, d.Refusal)
+		line := fmt.Sprintf("%s: %s said %s at gate %s", d.At.Format("15:04:05"), d.By, d.Verb, d.Gate)
+		if !d.Accepted {
+			line += ", which does not count: " + d.Refusal
 		}
+		lines = append(lines, "", line)
 	}
-	return b.String()
+	return strings.Join(lines, "\n")
+}
+
+// approveCommand is what opens a gate, ready to be copied.
+func (r *rollout) approveCommand(ctx workflow.Context, g GateStatus) string {
+	return fmt.Sprintf(`temporal workflow signal --workflow-id %s --name %s --input '{"gate":%q,"planDigest":%q,"by":"your name"}'`,
+		workflow.GetInfo(ctx).WorkflowExecution.ID, SignalApprove, g.Name, r.status.PlanDigest)
 }
 
 func short(revision string) string {
@@ -97,7 +100,7 @@ func (r *rollout) event(ctx workflow.Context) promotion.Event {
 func (r *rollout) outcomes() []promotion.TargetOutcome {
 	outcomes := make([]promotion.TargetOutcome, 0, len(r.targets))
 	for _, t := range r.targets {
-		outcomes = append(outcomes, promotion.TargetOutcome{Name: t.status.Name, Phase: t.status.Phase, Health: t.status.Health, Message: t.status.Message, Begun: t.begun})
+		outcomes = append(outcomes, promotion.TargetOutcome{Name: t.status.Name, Phase: t.status.Phase, Health: t.status.Health, Message: t.status.Message, Begun: t.begun, Kept: t.plan.Kept})
 	}
 	return outcomes
 }

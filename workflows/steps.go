@@ -68,12 +68,21 @@ func checkOut(ctx workflow.Context, in activities.CheckOutInput) (result activit
 	return result, workflow.ExecuteActivity(ctx, source.CheckOut, in).Get(ctx, &result)
 }
 
-func renderTargets(ctx workflow.Context, in activities.RenderInput) (result activities.RenderResult, err error) {
+// renderTargets returns what the renders have read also when they fail.
+func renderTargets(ctx workflow.Context, in activities.RenderInput) (result activities.RenderResult, reads []activities.SourceReads, err error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: activities.RenderQueue, StartToCloseTimeout: 2 * time.Minute, ScheduleToCloseTimeout: 10 * time.Minute,
 		HeartbeatTimeout: heartbeatTimeout, RetryPolicy: retry, Summary: fmt.Sprintf("render %d targets", len(in.Targets)),
 	})
-	return result, workflow.ExecuteActivity(ctx, renderer.Render, in).Get(ctx, &result)
+	err = workflow.ExecuteActivity(ctx, renderer.Render, in).Get(ctx, &result)
+	var application *temporal.ApplicationError
+	if errors.As(err, &application) && application.HasDetails() {
+		var failure activities.RenderFailure
+		if application.Details(&failure) == nil {
+			return result, failure.Reads, err
+		}
+	}
+	return result, result.Reads, err
 }
 
 func noteReads(ctx workflow.Context, in activities.NoteReadsInput) error {

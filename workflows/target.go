@@ -70,7 +70,11 @@ func (t *target) deliver(ctx workflow.Context) {
 		}
 	}
 	t.status.Step, t.status.Wave, t.status.Health = len(t.plan.Steps), "", gitops.Healthy
-	t.settle(ctx, gitops.TargetHealthy, "")
+	message := ""
+	if t.plan.Kept > 0 {
+		message = fmt.Sprintf("%d objects that are no longer declared stay: pruning is not allowed", t.plan.Kept)
+	}
+	t.settle(ctx, gitops.TargetHealthy, message)
 }
 
 // walkStep applies one step and waits for it; it is false when the target goes

@@ -3,8 +3,8 @@ package gitops
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -33,8 +33,8 @@ type PlanSummary struct {
 	Unchanged int    `json:"unchanged"`
 	// Kept are objects that are no longer declared and stay, since pruning is not
 	// allowed: the target is OutOfSync while there are any.
-	Kept int `json:"kept,omitempty"`
-	Steps     []Step `json:"steps"`
+	Kept  int    `json:"kept,omitempty"`
+	Steps []Step `json:"steps"`
 	// Sample names the first objects that change, for people.
 	Sample []string `json:"sample,omitempty"`
 	// PruneNeedsApproval says why the prune step is above the deletion budget;
@@ -60,13 +60,14 @@ type Step struct {
 // short enough to be read aloud and typed; the digests that it covers are not.
 func PlanDigest(plans []PlanSummary) string {
 	sorted := slices.SortedFunc(slices.Values(plans), func(a, b PlanSummary) int { return strings.Compare(a.Target, b.Target) })
-	h := sha256.New()
+	var text strings.Builder
 	for _, p := range sorted {
 		digest := p.Digest
 		if p.Unreachable != "" {
 			digest = "unreachable"
 		}
-		fmt.Fprintf(h, "%q %q\n", p.Target, digest)
+		text.WriteString(strconv.Quote(p.Target) + " " + strconv.Quote(digest) + "\n")
 	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
+	sum := sha256.Sum256([]byte(text.String()))
+	return hex.EncodeToString(sum[:8])
 }

@@ -138,6 +138,7 @@ type TargetState struct {
 	Sync      gitops.SyncStatus   `json:"sync"`
 	Health    gitops.HealthStatus `json:"health"`
 	Message   string              `json:"message,omitempty"`
+	Kept      int                 `json:"kept,omitempty"` // objects that stay although they are no longer declared
 	// Unreachable says that its region did not answer; Behind, that it does again
 	// and the target must catch up.
 	Unreachable bool      `json:"unreachable,omitempty"`

@@ -86,7 +86,7 @@ func (m *machine) noteTarget(t *TargetState, r *Rollout, o TargetOutcome, runnin
 		}
 		return
 	}
-	t.Release, t.Phase, t.Message, t.Unreachable, t.Behind = r.Release, o.Phase, o.Message, false, false
+	t.Release, t.Phase, t.Message, t.Kept, t.Unreachable, t.Behind = r.Release, o.Phase, o.Message, o.Kept, false, false
 	m.setHealth(t, healthOf(o))
 }
 
@@ -139,7 +139,7 @@ func (m *machine) syncOf(t TargetState) gitops.SyncStatus {
 		return gitops.SyncUnknown
 	case t.Release == 0 && m.Stages[i].Offered == 0:
 		return gitops.SyncUnknown
-	case t.Phase != gitops.TargetHealthy:
+	case t.Phase != gitops.TargetHealthy, t.Kept > 0:
 		return gitops.OutOfSync
 	}
 	offered, _ := m.Release(m.Stages[i].Offered)

@@ -38,7 +38,7 @@ func (i identity) write(path string) error {
 
 // readIdentity reads what write wrote.
 func readIdentity(path string) (identity, error) {
-	text, err := os.ReadFile(path) //nolint:gosec // a pid file in the stack's folder
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return identity{}, err
 	}

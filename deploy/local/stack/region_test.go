@@ -68,7 +68,7 @@ func TestRegions(t *testing.T) {
 	t.Run("a Deployment becomes available", func(t *testing.T) {
 		client := connect(t, eu, stack.UserAdmin)
 		deploy(t, client, "web", nil)
-		available(t, client, "web", 2)
+		available(t, client, "web")
 	})
 	t.Run("a Deployment told to fail does not, and heals", func(t *testing.T) {
 		client := connect(t, eu, stack.UserAdmin)
@@ -84,7 +84,7 @@ func TestRegions(t *testing.T) {
 		patch := []byte(`{"spec":{"template":{"metadata":{"annotations":{"local.tidegate.dev/fail":null}}}}}`)
 		_, err := client.AppsV1().Deployments("default").Patch(t.Context(), "broken", types.StrategicMergePatchType, patch, metav1.PatchOptions{})
 		require.NoError(t, err)
-		available(t, client, "broken", 2)
+		available(t, client, "broken")
 	})
 	t.Run("a Job completes, or fails when told to", func(t *testing.T) {
 		client := connect(t, eu, stack.UserAdmin)
@@ -153,12 +153,12 @@ func TestRegions(t *testing.T) {
 		require.False(t, eu.Alive())
 		require.Error(t, eu.Ready(t.Context()))
 		deploy(t, connect(t, us, stack.UserAdmin), "meanwhile", nil)
-		available(t, connect(t, us, stack.UserAdmin), "meanwhile", 2)
+		available(t, connect(t, us, stack.UserAdmin), "meanwhile")
 		require.NoError(t, eu.Restart(t.Context()))
 		client := connect(t, eu, stack.UserAdmin)
-		available(t, client, "web", 2)
+		available(t, client, "web")
 		deploy(t, client, "afterwards", nil)
-		available(t, client, "afterwards", 2)
+		available(t, client, "afterwards")
 	})
 	t.Run("a region that froze goes on", func(t *testing.T) {
 		require.NoError(t, eu.Freeze())
@@ -166,7 +166,7 @@ func TestRegions(t *testing.T) {
 		require.NoError(t, eu.Thaw())
 		client := connect(t, eu, stack.UserAdmin)
 		deploy(t, client, "thawed", nil)
-		available(t, client, "thawed", 2)
+		available(t, client, "thawed")
 	})
 	t.Run("a region that is replaced is another cluster at the same address", func(t *testing.T) {
 		before := clusterID(t, us)
@@ -176,7 +176,7 @@ func TestRegions(t *testing.T) {
 		_, err := client.AppsV1().Deployments("default").Get(t.Context(), "meanwhile", metav1.GetOptions{})
 		require.True(t, apierrors.IsNotFound(err), "%v", err)
 		deploy(t, client, "anew", nil)
-		available(t, client, "anew", 2)
+		available(t, client, "anew")
 	})
 	t.Run("tidegate.yaml is what Tidegate's programs read", func(t *testing.T) {
 		settings, err := config.Load(s.Settings)
@@ -221,13 +221,16 @@ func podTemplate(name string, annotations map[string]string) corev1.PodTemplateS
 	}
 }
 
+// replicas is what every Deployment of these tests has.
+const replicas = 2
+
 func deploy(t *testing.T, client kubernetes.Interface, name string, podAnnotations map[string]string) {
 	t.Helper()
-	replicas := int32(2)
+	wanted := int32(replicas)
 	_, err := client.AppsV1().Deployments("default").Create(t.Context(), &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: appsv1.DeploymentSpec{
-			Replicas: &replicas,
+			Replicas: &wanted,
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}},
 			Template: podTemplate(name, podAnnotations),
 		},
@@ -235,7 +238,7 @@ func deploy(t *testing.T, client kubernetes.Interface, name string, podAnnotatio
 	require.NoError(t, err)
 }
 
-func available(t *testing.T, client kubernetes.Interface, name string, replicas int32) {
+func available(t *testing.T, client kubernetes.Interface, name string) {
 	t.Helper()
 	eventually(t, "Deployment "+name+" is available", func(ctx context.Context) (bool, any) {
 		d, err := client.AppsV1().Deployments("default").Get(ctx, name, metav1.GetOptions{})

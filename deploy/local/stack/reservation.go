@@ -34,7 +34,7 @@ func newReservation() (*reservation, error) {
 // take reserves n ports in a row and returns the first.
 func (r *reservation) take(n int) (int, error) {
 	for range 1000 {
-		first := firstFreePort + rand.IntN(lastFreePort-firstFreePort-n) //nolint:gosec // spreads load; nothing secret
+		first := firstFreePort + rand.IntN(lastFreePort-firstFreePort-n)
 		if r.tryRow(first, n) {
 			return first, nil
 		}

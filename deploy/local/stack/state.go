@@ -41,7 +41,7 @@ func open(dir string) (s *Stack, complete bool, err error) {
 	if err != nil {
 		return nil, false, fmt.Errorf("open the stack: %w", err)
 	}
-	text, err := os.ReadFile(stateFile(dir)) //nolint:gosec // the caller's folder
+	text, err := os.ReadFile(stateFile(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, ErrNone
 	}

@@ -79,9 +79,9 @@ func TestTemporal(t *testing.T) {
 		require.NoError(t, s.Temporal.Restart(t.Context()))
 		require.NotEqual(t, before, s.Temporal.PID())
 
-		described, err := c.DescribeWorkflowExecution(t.Context(), "delivery/shop/web", "")
+		described, err := c.DescribeWorkflow(t.Context(), "delivery/shop/web", "")
 		require.NoError(t, err)
-		require.Equal(t, enums.WORKFLOW_EXECUTION_STATUS_RUNNING, described.WorkflowExecutionInfo.Status)
+		require.Equal(t, enums.WORKFLOW_EXECUTION_STATUS_RUNNING, described.Status)
 		count, err := c.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: "TidegateTargets = 'web-us-1'"})
 		require.NoError(t, err)
 		require.EqualValues(t, 1, count.Count)

@@ -150,7 +150,7 @@ func TestUpThatIsInterruptedLeavesNoProcess(t *testing.T) {
 func TestTakenPortIsNamedWithItsHolderAndItsVariable(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer listener.Close()
+	defer listener.Close() //nolint:errcheck // the test is over
 	port := listener.Addr().(*net.TCPAddr).Port
 
 	o := detached(t)

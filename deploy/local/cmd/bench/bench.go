@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,8 +12,6 @@ import (
 
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
-
-	"log/slog"
 
 	"github.com/tidegate/tidegate/deploy/local/stack"
 	"github.com/tidegate/tidegate/internal/config"

@@ -51,13 +51,13 @@ func status(ctx context.Context, dir string) error {
 		return err
 	}
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "PROCESS\tPID\tSTATE\tWHERE")
+	_, _ = fmt.Fprintln(table, "PROCESS\tPID\tSTATE\tWHERE")
 	unready := 0
 	for _, p := range s.Status(ctx) {
 		if !p.Ready() {
 			unready++
 		}
-		fmt.Fprintf(table, "%s\t%d\t%s\t%s\n", p.Name, p.PID, p.State, p.Where)
+		_, _ = fmt.Fprintf(table, "%s\t%d\t%s\t%s\n", p.Name, p.PID, p.State, p.Where)
 	}
 	if err := table.Flush(); err != nil {
 		return err
