@@ -79,14 +79,14 @@ func (c *Courier) AwaitClose(ctx context.Context, id string) (Closed, error) {
 	if ctx.Err() != nil {
 		return Closed{}, ctx.Err()
 	}
-	description, err := c.Temporal.DescribeWorkflowExecution(ctx, id, "")
+	description, err := c.Temporal.DescribeWorkflow(ctx, id, "")
 	if err != nil {
 		if isNotFound(err) {
 			return Closed{Status: "NotFound"}, nil
 		}
 		return Closed{}, fmt.Errorf("describe %s: %w", id, err)
 	}
-	status := description.GetWorkflowExecutionInfo().GetStatus()
+	status := description.Status
 	if status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return Closed{}, fmt.Errorf("wait for %s to close: %w", id, getErr)
 	}

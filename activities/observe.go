@@ -73,7 +73,7 @@ func (s *Source) Observe(ctx context.Context, in ObserveInput) (ObserveResult, e
 		}
 	}
 	for _, key := range followers.keys {
-		if slices.Contains(in.Wanted, key) || !slices.Contains(noted.Deliveries, key) || result.Moved && s.concerns(ctx, followers.url, key, in.Ref, noted.Commit, head.Commit) {
+		if slices.Contains(in.Wanted, key) || !slices.Contains(noted.Deliveries, key) || result.Moved && s.concerns(ctx, SourceAt{RepoURL: followers.url, Ref: in.Ref, Commit: noted.Commit}, key, head.Commit) {
 			result.Affected = append(result.Affected, key)
 		}
 	}

@@ -64,7 +64,7 @@ func (r *Region) Plan(ctx context.Context, in PlanInput) (gitops.PlanSummary, er
 		r.count(in.Target.Region, "plan", err)
 		return gitops.PlanSummary{Target: in.Target.Name, Region: in.Target.Region, Unreachable: lost}, nil
 	}
-	return summary, r.failed(in.Target.Region, "plan", err)
+	return summary, r.failed(ctx, in.Target.Region, "plan", err)
 }
 
 func (r *Region) plan(ctx context.Context, in PlanInput) (summary gitops.PlanSummary, err error) {
@@ -128,8 +128,12 @@ func (r *Region) observe(region, phase string) (stop func()) {
 	}
 }
 
-// failed counts an error and classifies it.
-func (r *Region) failed(region, phase string, err error) error {
+// failed counts an error and classifies it. An activity that was told to end has
+// not failed: whatever its calls say is because of that.
+func (r *Region) failed(ctx context.Context, region, phase string, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
 	r.count(region, phase, err)
 	return classify(err)
 }

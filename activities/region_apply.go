@@ -42,7 +42,7 @@ func (r *Region) Apply(ctx context.Context, in ApplyInput) (StepResult, error) {
 		r.count(in.Target.Region, phase, err)
 		return StepResult{Unreachable: lost}, nil
 	}
-	return result, r.failed(in.Target.Region, phase, err)
+	return result, r.failed(ctx, in.Target.Region, phase, err)
 }
 
 func (r *Region) apply(ctx context.Context, in ApplyInput) (result StepResult, err error) {

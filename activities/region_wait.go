@@ -37,7 +37,7 @@ func (r *Region) Wait(ctx context.Context, in WaitInput) (WaitResult, error) {
 		r.count(in.Target.Region, "wait", err)
 		return WaitResult{Unreachable: lost}, nil
 	}
-	return result, r.failed(in.Target.Region, "wait", err)
+	return result, r.failed(ctx, in.Target.Region, "wait", err)
 }
 
 func (r *Region) wait(ctx context.Context, in WaitInput) (WaitResult, error) {

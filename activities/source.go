@@ -126,22 +126,22 @@ func readsName(delivery string, ref gitops.Ref) string {
 	return "reads/" + delivery + "/" + ref.String()
 }
 
-// concerns says whether anything that a Delivery reads differs between two
-// commits. Whatever is not known counts as different.
-func (s *Source) concerns(ctx context.Context, url, delivery string, ref gitops.Ref, before, after string) bool {
+// concerns says whether anything that a Delivery reads differs between a commit
+// and a later one. Whatever is not known counts as different.
+func (s *Source) concerns(ctx context.Context, at SourceAt, delivery, after string) bool {
 	var digest string
 	var paths []string
-	if found, err := s.Blobs.namedJSON(ctx, readsName(delivery, ref), &digest); err != nil || !found {
+	if found, err := s.Blobs.namedJSON(ctx, readsName(delivery, at.Ref), &digest); err != nil || !found {
 		return true
 	}
 	if err := s.Blobs.getJSON(ctx, digest, &paths); err != nil {
 		return true
 	}
-	old, err := s.Mirrors.TreeHashes(ctx, url, before, paths)
+	old, err := s.Mirrors.TreeHashes(ctx, at.RepoURL, at.Commit, paths)
 	if err != nil {
 		return true
 	}
-	present, err := s.Mirrors.TreeHashes(ctx, url, after, paths)
+	present, err := s.Mirrors.TreeHashes(ctx, at.RepoURL, after, paths)
 	return err != nil || !maps.Equal(old, present)
 }
 

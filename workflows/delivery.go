@@ -108,6 +108,9 @@ func (d *delivery) handle(ctx workflow.Context) {
 	next := d.inbox[0]
 	d.inbox = d.inbox[1:]
 	d.handled++
+	// Events overtake one another on their way; what is decided has the times of
+	// the order in which it was decided.
+	next.event.At = workflow.Now(ctx)
 	state, commands := promotion.Decide(d.state, next.event)
 	d.state = state
 	for _, c := range commands {

@@ -125,11 +125,11 @@ func (t *target) passPruneGate(ctx workflow.Context) bool {
 	r.show(ctx)
 	gate := r.gate(pruneGate)
 	_ = workflow.Await(ctx, func() bool { return gate.State != GateStateWaiting || r.ended() })
-	switch {
-	case gate.State == GateStateOpen:
+	switch gate.State {
+	case GateStateOpen:
 		t.status.Message = ""
 		return true
-	case gate.State == GateStateRejected:
+	case GateStateRejected:
 		t.settle(ctx, gitops.TargetFailed, "the prune was rejected by "+gate.By)
 	default:
 		t.settle(ctx, gitops.TargetStopped, "stopped before the prune")

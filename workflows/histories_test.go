@@ -124,13 +124,6 @@ func scheduled(activity string) func(*historypb.HistoryEvent) bool {
 	}
 }
 
-// signalled says whether a signal was sent to another workflow with this in it.
-func signalled(text string) func(*historypb.HistoryEvent) bool {
-	return func(e *historypb.HistoryEvent) bool {
-		return strings.Contains(payloads(e.GetSignalExternalWorkflowExecutionInitiatedEventAttributes().GetInput()), text)
-	}
-}
-
 func payloads(p *commonpb.Payloads) string {
 	var b strings.Builder
 	for _, payload := range p.GetPayloads() {

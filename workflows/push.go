@@ -18,7 +18,7 @@ import (
 // force-push back to an older commit is a move like any other.
 func Push(ctx workflow.Context, in PushInput) (PushResult, error) {
 	p := push{ref: in.Ref, hints: workflow.GetSignalChannel(ctx, SignalHint)}
-	for p.collect(ctx) {
+	for p.collect() {
 		seen, err := observeRef(ctx, activities.ObserveInput{Ref: p.ref, Hint: p.newest, Wanted: p.wanted})
 		if err != nil {
 			return p.result, err
@@ -49,7 +49,7 @@ const hintPatience = 30 * time.Second
 
 // collect takes every hint that has arrived. It is false when there is nothing
 // to ask Git for.
-func (p *push) collect(ctx workflow.Context) bool {
+func (p *push) collect() bool {
 	for {
 		var h Hint
 		if !p.hints.ReceiveAsync(&h) {

@@ -26,7 +26,6 @@ type fleet struct {
 	wait    func(context.Context, activities.WaitInput) (activities.WaitResult, error)
 	applied []string
 	reports []promotion.Event
-	record  workflows.RolloutStatus
 }
 
 func newFleet(t *testing.T) *fleet {

@@ -13,7 +13,7 @@ import (
 // Labels that every region has, for selectors only.
 const (
 	labelRegion     = "tidegate.dev/region"            // its name
-	labelSecretType = "argocd.argoproj.io/secret-type" // "cluster", as Argo CD's cluster secrets have it
+	labelSecretType = "argocd.argoproj.io/secret-type" //nolint:gosec // a label's name: "cluster", as Argo CD's cluster secrets have it
 )
 
 // fleet is the regions of the settings, with what the catalog adds to them.

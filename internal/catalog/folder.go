@@ -78,7 +78,7 @@ func readEntry(fsys fs.FS, name string, entry fs.DirEntry) (data []byte, refusal
 	if err != nil {
 		return nil, "", err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	data, err = io.ReadAll(io.LimitReader(f, maxFileSize+1))
 	if len(data) > maxFileSize {
 		return nil, fmt.Sprintf("the file has more than %d MiB; split it", maxFileSize>>20), nil

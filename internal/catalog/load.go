@@ -29,7 +29,7 @@ func Load(dir string, o Options) (gitops.Catalog, error) {
 	if err != nil {
 		return gitops.Catalog{}, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	return LoadFS(root.FS(), o)
 }
 

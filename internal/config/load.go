@@ -14,7 +14,7 @@ import (
 // The environment variables that are read.
 const (
 	envFile         = "TIDEGATE_CONFIG"
-	envGithubSecret = "TIDEGATE_WEBHOOK_GITHUB_SECRET"
+	envGithubSecret = "TIDEGATE_WEBHOOK_GITHUB_SECRET" //nolint:gosec // a variable's name
 )
 
 // places are where a settings file is looked for when nobody names one.
@@ -29,7 +29,7 @@ func Load(path string) (Settings, error) {
 	if err != nil {
 		return Settings{}, err
 	}
-	data, err := os.ReadFile(path)
+	data, err := os.ReadFile(path) //nolint:gosec // the file that its user names
 	if err != nil {
 		return Settings{}, fmt.Errorf("read settings: %w", err)
 	}

@@ -12,7 +12,7 @@ type Secret string
 func (s Secret) Reveal() string { return string(s) }
 
 // Format prints asterisks whatever the verb is, or nothing for no secret.
-func (s Secret) Format(state fmt.State, _ rune) { fmt.Fprint(state, s.mask()) }
+func (s Secret) Format(state fmt.State, _ rune) { _, _ = fmt.Fprint(state, s.mask()) }
 
 // MarshalText keeps the value out of JSON and YAML.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.mask()), nil }

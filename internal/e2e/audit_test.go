@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/stretchr/testify/require"
@@ -52,12 +53,38 @@ type auditEvent struct {
 // are no writes.
 func (w *world) writes(region string, since moment) []string {
 	w.t.Helper()
+	var list []string
+	for _, e := range w.written(region, since) {
+		list = append(list, e.Verb+" "+e.ObjectRef.Resource+" "+e.ObjectRef.Namespace+"/"+e.ObjectRef.Name)
+	}
+	return list
+}
+
+// writers returns the numbers of the rollouts that have written to a region since
+// a moment, one for each write, in order: every request says whose it is.
+func (w *world) writers(region string, since moment) []int {
+	w.t.Helper()
+	var numbers []int
+	for _, e := range w.written(region, since) {
+		_, caller, found := strings.Cut(e.UserAgent, "rollout="+w.delivery()+"/")
+		_, number, _ := strings.Cut(caller, "#")
+		number, _, _ = strings.Cut(number, " ")
+		n, err := strconv.Atoi(number)
+		require.True(w.t, found && err == nil, "who has written? %q", e.UserAgent)
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// written returns the audit events of Tidegate's writes to a region.
+func (w *world) written(region string, since moment) []auditEvent {
+	w.t.Helper()
 	file, err := os.Open(w.region(w.t, region).AuditLog)
 	require.NoError(w.t, err)
-	defer file.Close() //nolint:errcheck // only read
+	defer file.Close()
 	_, err = file.Seek(since[region], io.SeekStart)
 	require.NoError(w.t, err)
-	var list []string
+	var list []auditEvent
 	lines := bufio.NewReader(file)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -70,7 +97,7 @@ func (w *world) writes(region string, since moment) []string {
 			strings.Contains(e.RequestURI, "dryRun=All") {
 			continue
 		}
-		list = append(list, e.Verb+" "+e.ObjectRef.Resource+" "+e.ObjectRef.Namespace+"/"+e.ObjectRef.Name)
+		list = append(list, e)
 	}
 }
 

@@ -20,7 +20,7 @@ func TestARealProjectInTenRegions(t *testing.T) {
 		{name: "Kustomize", path: "kustomize"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			root := os.Getenv("TIDEGATE_CORPUS") //nolint:forbidigo // says where test data is
+			root := os.Getenv("TIDEGATE_CORPUS")
 			if root == "" {
 				t.Skip("set TIDEGATE_CORPUS to the folder that holds microservices-demo")
 			}

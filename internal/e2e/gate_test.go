@@ -32,7 +32,7 @@ func TestAGate(t *testing.T) {
 
 	w.step("nothing is written behind it before it is approved", func(t *testing.T) {
 		before := w.now()
-		waiting := w.untilCandidate("production", w.push(web("example.com/web:1")))
+		waiting := w.untilCandidate(w.push(web("example.com/web:1")))
 		for _, region := range w.targets("production") {
 			require.Empty(t, w.writes(region, before))
 		}
@@ -41,11 +41,11 @@ func TestAGate(t *testing.T) {
 	})
 
 	w.step("an approval of another plan is refused, by the command and by a signal", func(t *testing.T) {
-		waiting := w.untilCandidate("production", w.repo.Head())
+		waiting := w.untilCandidate(w.repo.Head())
 		out, err := w.tidegate("approve", w.delivery(), "--plan", "another", "--by", "somebody")
 		require.Error(t, err)
 		require.Contains(t, out, waiting.PlanDigest)
-		w.signal(waiting, workflows.SignalApprove, workflows.Decision{Gate: waiting.Gates[0].Name, PlanDigest: "another", By: "somebody"})
+		w.approveBySignal(waiting, "another")
 		refused := w.untilRunning("production", w.repo.Head(), "shows the refusal", func(r workflows.RolloutStatus) bool { return len(r.Decisions) == 1 })
 		require.False(t, refused.Decisions[0].Accepted)
 		require.Contains(t, refused.Decisions[0].Refusal, waiting.PlanDigest)
@@ -71,13 +71,13 @@ func TestAGate(t *testing.T) {
 
 	w.step("a signal opens it", func(t *testing.T) {
 		commit := w.push(web("example.com/web:2"))
-		waiting := w.untilCandidate("production", commit)
-		w.signal(waiting, workflows.SignalApprove, workflows.Decision{Gate: waiting.Gates[0].Name, PlanDigest: waiting.PlanDigest, By: "a release manager"})
+		waiting := w.untilCandidate(commit)
+		w.approveBySignal(waiting, waiting.PlanDigest)
 		w.untilDelivered(commit)
 	})
 
 	w.step("a rejected release stays out, and the next one is offered", func(t *testing.T) {
-		waiting := w.untilCandidate("production", w.push(web("example.com/web:3")))
+		waiting := w.untilCandidate(w.push(web("example.com/web:3")))
 		out, err := w.tidegate("reject", w.delivery(), "--yes", "--by", "a release manager", "--reason", "not today")
 		require.NoError(t, err, out)
 		end := w.untilEnded(waiting.Number)
@@ -87,7 +87,7 @@ func TestAGate(t *testing.T) {
 			require.Equal(t, "example.com/web:2", w.image(region, "web"))
 		}
 		commit := w.push(web("example.com/web:4"))
-		w.untilCandidate("production", commit)
+		w.untilCandidate(commit)
 		out, err = w.tidegate("approve", w.delivery(), "--yes", "--by", "a release manager")
 		require.NoError(t, err, out)
 		w.untilDelivered(commit)

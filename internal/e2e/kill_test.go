@@ -56,10 +56,10 @@ func TestAKilledProcessLosesNothing(t *testing.T) {
 
 	w.step("Temporal, while a candidate waits at a gate", func(t *testing.T) {
 		commit := w.push(threeWaves("3"))
-		waiting := w.untilCandidate("production", commit)
+		waiting := w.untilCandidate(commit)
 		require.NoError(t, w.Temporal.Kill())
 		require.NoError(t, w.Temporal.Restart(t.Context()))
-		w.signal(waiting, workflows.SignalApprove, workflows.Decision{Gate: waiting.Gates[0].Name, PlanDigest: waiting.PlanDigest, By: "a release manager"})
+		w.approveBySignal(waiting, waiting.PlanDigest)
 		w.untilDelivered(commit)
 		require.Equal(t, "example.com/three:3", w.image("staging-2", "three"))
 		require.Equal(t, gitops.PhaseHealthy, w.untilEnded(waiting.Number).Phase)

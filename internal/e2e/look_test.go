@@ -105,10 +105,10 @@ func (w *world) untilRunning(stage, commit, what string, wanted func(workflows.R
 	return found
 }
 
-// untilCandidate waits until a commit waits at the gate of a stage.
-func (w *world) untilCandidate(stage, commit string) workflows.RolloutStatus {
+// untilCandidate waits until a commit waits at the gate of production.
+func (w *world) untilCandidate(commit string) workflows.RolloutStatus {
 	w.t.Helper()
-	return w.untilRunning(stage, commit, "waits at its gate", func(r workflows.RolloutStatus) bool { return r.Phase == gitops.PhaseWaiting })
+	return w.untilRunning("production", commit, "waits at its gate", func(r workflows.RolloutStatus) bool { return r.Phase == gitops.PhaseWaiting })
 }
 
 // ended returns an ended rollout from the Delivery's memory.

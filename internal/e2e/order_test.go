@@ -42,7 +42,7 @@ func TestPushesInAnyOrder(t *testing.T) {
 	})
 
 	w.step("of ten pushes at once the last one wins, and nothing overtakes", func(t *testing.T) {
-		before := w.state().NextRollout
+		before, since := w.state().NextRollout, w.now()
 		w.repo.Reset(w.state().Heads[0].Commit)
 		var last string
 		for i := range 10 {
@@ -54,6 +54,10 @@ func TestPushesInAnyOrder(t *testing.T) {
 		for _, st := range state.Stages {
 			require.Equal(t, state.Newest(), st.Current)
 			w.requireOneAtATime(state, st.Name)
+		}
+		for _, region := range w.targets() {
+			numbers := w.writers(region, since)
+			require.True(t, slices.IsSorted(numbers), "region %s: a rollout wrote after a later one: %v", region, numbers)
 		}
 		t.Logf("ten pushes became %d rollouts into two stages", state.NextRollout-before)
 	})
@@ -140,27 +144,29 @@ func TestMergesThatAreFasterThanRollouts(t *testing.T) {
 
 	w.step("do not take away what waits at the gate", func(t *testing.T) {
 		chosen := merge(100, 0)
-		waiting := w.untilCandidate("production", chosen)
+		waiting := w.untilCandidate(chosen)
 		var last string
 		for i := range 3 {
 			last = merge(101+i, 0)
-			w.untilCandidate("production", last)
+			w.untilCandidate(last)
 		}
-		w.signal(waiting, workflows.SignalApprove, workflows.Decision{Gate: waiting.Gates[0].Name, PlanDigest: waiting.PlanDigest, By: "a release manager"})
+		w.approveBySignal(waiting, waiting.PlanDigest)
 		w.untilState("production has what was chosen", func(s promotion.State) bool {
 			return s.Stages[1].Running == nil && s.Stages[1].Current == waiting.Release
 		})
 		require.Equal(t, "example.com/web:100", w.image("staging-1", "web"))
 		require.Equal(t, gitops.PhaseHealthy, w.untilEnded(waiting.Number).Phase)
-		w.untilCandidate("production", last)
+		w.untilCandidate(last)
 	})
 }
 
-// signal sends a decision to a rollout, as Temporal's Web UI does.
-func (w *world) signal(r workflows.RolloutStatus, name string, d workflows.Decision) {
+// approveBySignal approves a plan at a rollout's only gate, as one does in
+// Temporal's Web UI.
+func (w *world) approveBySignal(r workflows.RolloutStatus, plan string) {
 	w.t.Helper()
+	decision := workflows.Decision{Gate: r.Gates[0].Name, PlanDigest: plan, By: "a release manager"}
 	w.until("Temporal takes the signal", func(ctx context.Context) (bool, any) {
-		err := w.temporal.SignalWorkflow(ctx, workflows.RolloutID(r.Delivery, r.Stage, r.Number), "", name, d)
+		err := w.temporal.SignalWorkflow(ctx, workflows.RolloutID(r.Delivery, r.Stage, r.Number), "", workflows.SignalApprove, decision)
 		return err == nil, err
 	})
 }

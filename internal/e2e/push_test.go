@@ -89,7 +89,7 @@ func (w *world) post(ctx context.Context, hook webhook) (status int, body string
 	if err != nil {
 		return 0, err.Error()
 	}
-	defer response.Body.Close() //nolint:errcheck // it was read
+	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
 		return 0, err.Error()

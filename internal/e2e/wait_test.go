@@ -75,7 +75,7 @@ func answers(url string) func(context.Context) error {
 		if err != nil {
 			return err
 		}
-		defer response.Body.Close() //nolint:errcheck // nothing was written
+		defer response.Body.Close()
 		if response.StatusCode != http.StatusOK {
 			return fmt.Errorf("%s answers %s", url, response.Status)
 		}

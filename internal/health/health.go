@@ -19,7 +19,7 @@ type verdict struct {
 	message string
 }
 
-func healthy(message string) verdict { return verdict{gitops.Healthy, message} }
+func healthy() verdict { return verdict{status: gitops.Healthy} }
 
 func progressing(format string, args ...any) verdict {
 	return verdict{gitops.Progressing, fmt.Sprintf(format, args...)}

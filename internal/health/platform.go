@@ -10,13 +10,13 @@ func namespace(o object) verdict {
 	if o.text("status", "phase") == "Terminating" {
 		return progressing("is being deleted")
 	}
-	return healthy("")
+	return healthy()
 }
 
 func volumeClaim(o object) verdict {
 	switch phase := o.text("status", "phase"); phase {
 	case "Bound":
-		return healthy("")
+		return healthy()
 	case "Lost":
 		return degraded("has lost its volume")
 	case "Pending", "":
@@ -28,7 +28,7 @@ func volumeClaim(o object) verdict {
 
 func service(o object) verdict {
 	if o.text("spec", "type") != "LoadBalancer" {
-		return healthy("")
+		return healthy()
 	}
 	return balanced(o)
 }
@@ -37,7 +37,7 @@ func ingress(o object) verdict { return balanced(o) }
 
 func balanced(o object) verdict {
 	if len(o.list("status", "loadBalancer", "ingress")) > 0 {
-		return healthy("")
+		return healthy()
 	}
 	return progressing("has no load balancer address yet")
 }
@@ -67,11 +67,11 @@ func autoscaler(o object) verdict {
 		return progressing("%s", c.words())
 	}
 	if c := first(autoscalerWorks); c != nil {
-		return healthy("")
+		return healthy()
 	}
 	// Disabled at zero replicas: there is nothing to scale, and nothing to wait for.
 	if o.condition("ScalingActive").text("reason") == "ScalingDisabled" {
-		return healthy("")
+		return healthy()
 	}
 	return progressing("has not scaled anything yet")
 }
@@ -79,7 +79,7 @@ func autoscaler(o object) verdict {
 func apiService(o object) verdict {
 	c := o.condition("Available")
 	if c.text("status") == "True" {
-		return healthy("")
+		return healthy()
 	}
 	if w := c.words(); w != "" {
 		return progressing("is not available: %s", w)
@@ -94,5 +94,5 @@ func definition(o object) verdict {
 	if !o.hasTrue("Established") {
 		return progressing("is not established yet")
 	}
-	return healthy("")
+	return healthy()
 }

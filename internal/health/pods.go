@@ -13,7 +13,7 @@ func pod(o object) verdict {
 	}
 	switch phase := o.text("status", "phase"); phase {
 	case "Succeeded":
-		return healthy("")
+		return healthy()
 	case "Failed":
 		return degraded("%s", o.failure())
 	case "Running":
@@ -55,7 +55,7 @@ func (o object) running() verdict {
 		return progressing("is running; it is done when it has ended")
 	}
 	if o.hasTrue("Ready") {
-		return healthy("")
+		return healthy()
 	}
 	for _, c := range o.list("status", "containerStatuses") {
 		if ended, ok := c.at("lastState", "terminated").(map[string]any); ok {
@@ -96,7 +96,7 @@ func job(o object) verdict {
 	case o.hasTrue("Failed"):
 		return degraded("failed: %s", o.condition("Failed").words())
 	case o.hasTrue("Complete"):
-		return healthy("")
+		return healthy()
 	case o.hasTrue("Suspended"):
 		return verdict{gitops.Suspended, "is suspended"}
 	}

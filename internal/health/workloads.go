@@ -28,7 +28,7 @@ func deployment(o object) verdict {
 	case available < updated:
 		return progressing("%d of %d updated replicas are available%s", available, updated, o.replicaFailure())
 	}
-	return healthy("")
+	return healthy()
 }
 
 // replicaFailure is why pods cannot be created, such as a quota.
@@ -48,19 +48,19 @@ func statefulSet(o object) verdict {
 		return progressing("%d of %d replicas are ready", ready, want)
 	}
 	if o.text("spec", "updateStrategy", "type") == "OnDelete" {
-		return healthy("")
+		return healthy()
 	}
 	updated := o.number(0, "status", "updatedReplicas")
 	if partition := o.number(0, "spec", "updateStrategy", "rollingUpdate", "partition"); partition > 0 {
 		if updated < want-partition {
 			return progressing("%d of %d replicas above the partition are updated", updated, want-partition)
 		}
-		return healthy("")
+		return healthy()
 	}
 	if o.text("status", "updateRevision") != o.text("status", "currentRevision") {
 		return progressing("%d of %d replicas are updated", updated, want)
 	}
-	return healthy("")
+	return healthy()
 }
 
 func daemonSet(o object) verdict {
@@ -68,7 +68,7 @@ func daemonSet(o object) verdict {
 		return o.unobserved()
 	}
 	if o.text("spec", "updateStrategy", "type") == "OnDelete" {
-		return healthy("")
+		return healthy()
 	}
 	want := o.number(0, "status", "desiredNumberScheduled")
 	if updated := o.number(0, "status", "updatedNumberScheduled"); updated < want {
@@ -77,7 +77,7 @@ func daemonSet(o object) verdict {
 	if available := o.number(0, "status", "numberAvailable"); available < want {
 		return progressing("%d of %d pods are available", available, want)
 	}
-	return healthy("")
+	return healthy()
 }
 
 func replicaSet(o object) verdict {
@@ -91,5 +91,5 @@ func replicaSet(o object) verdict {
 	if available < want {
 		return progressing("%d of %d replicas are available", available, want)
 	}
-	return healthy("")
+	return healthy()
 }

@@ -83,7 +83,7 @@ func pauseAfter(err error, delay time.Duration) time.Duration {
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok && seconds > 0 {
 		delay = time.Duration(seconds) * time.Second
 	}
-	return delay/2 + rand.N(delay)
+	return delay/2 + rand.N(delay) //nolint:gosec // spreads load; nothing secret
 }
 
 // pause waits; false when the context ended first.

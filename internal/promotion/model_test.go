@@ -41,10 +41,10 @@ func (n *tally) add(w *world) {
 	n.rollouts += len(w.actors)
 	n.releases += w.state.NextRelease - 1
 	for _, a := range w.actors {
-		switch {
-		case a.final == gitops.PhaseSuperseded:
+		switch a.final {
+		case gitops.PhaseSuperseded:
 			n.superseded++
-		case a.final == gitops.PhaseHealthy:
+		case gitops.PhaseHealthy:
 			n.healthy++
 		}
 		if a.CatchUp {

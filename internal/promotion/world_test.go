@@ -54,7 +54,8 @@ func (w *world) tell(e promotion.Event) {
 	w.clock = w.clock.Add(time.Second)
 	e.At = w.clock
 	w.t.Logf("%s", eventLine(e))
-	next, commands := w.state, []promotion.Command(nil)
+	var next promotion.State
+	var commands []promotion.Command
 	if w.steps%16 == 0 {
 		next, commands = w.decideTwice(e)
 	} else {

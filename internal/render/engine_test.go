@@ -126,12 +126,12 @@ func TestAnEngineSaysWhichRendererItRuns(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, first, 64)
 	other := filepath.Join(t.TempDir(), "tidegate-render")
-	require.NoError(t, os.WriteFile(other, []byte("#!/bin/sh\n"), 0o700)) //nolint:gosec // a program
+	require.NoError(t, os.WriteFile(other, []byte("#!/bin/sh\n"), 0o700))
 	e := render.Engine{Binary: other}
 	second, err := e.Version()
 	require.NoError(t, err)
 	require.NotEqual(t, first, second)
-	require.NoError(t, os.WriteFile(other, []byte("#!/bin/sh\n# changed\n"), 0o700)) //nolint:gosec // as above
+	require.NoError(t, os.WriteFile(other, []byte("#!/bin/sh\n# changed\n"), 0o700))
 	third, err := e.Version()
 	require.NoError(t, err)
 	require.NotEqual(t, second, third, "a program that was replaced is another one")

@@ -52,7 +52,7 @@ func (t *fingerprinter) hash(name string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(sum, "link %q", target)
+		_, _ = fmt.Fprintf(sum, "link %q", target)
 	case info.IsDir():
 		if err := t.folder(sum, name); err != nil {
 			return "", err

@@ -17,9 +17,9 @@ func Digest(reads []string, hash func(path string) (hash string, exists bool)) s
 	sum := sha256.New()
 	for _, path := range sorted {
 		if h, exists := hash(path); exists {
-			fmt.Fprintf(sum, "%q %q\n", path, h)
+			_, _ = fmt.Fprintf(sum, "%q %q\n", path, h)
 		} else {
-			fmt.Fprintf(sum, "%q absent\n", path)
+			_, _ = fmt.Fprintf(sum, "%q absent\n", path)
 		}
 	}
 	return hex.EncodeToString(sum.Sum(nil))

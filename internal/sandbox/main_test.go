@@ -36,7 +36,7 @@ var programs = map[string]func(){
 		}
 	},
 	"spin": func() {
-		for { //nolint:revive // it burns time on purpose
+		for { //nolint:staticcheck // it burns time on purpose
 		}
 	},
 	"grow": func() {

@@ -24,8 +24,11 @@ func TemporalLogger(z *zap.Logger) log.Logger {
 }
 
 func (l temporalLogger) Debug(msg string, keyvals ...any) { l.write(zapcore.DebugLevel, msg, keyvals) }
-func (l temporalLogger) Info(msg string, keyvals ...any)  { l.write(zapcore.InfoLevel, msg, keyvals) }
-func (l temporalLogger) Warn(msg string, keyvals ...any)  { l.write(zapcore.WarnLevel, msg, keyvals) }
+
+func (l temporalLogger) Info(msg string, keyvals ...any) { l.write(zapcore.InfoLevel, msg, keyvals) }
+
+func (l temporalLogger) Warn(msg string, keyvals ...any) { l.write(zapcore.WarnLevel, msg, keyvals) }
+
 func (l temporalLogger) Error(msg string, keyvals ...any) { l.write(zapcore.ErrorLevel, msg, keyvals) }
 
 // With returns a logger that adds keyvals to every entry.

@@ -65,7 +65,7 @@ func (f *frontend) GetSystemInfo(context.Context, *workflowservice.GetSystemInfo
 
 func (f *frontend) DescribeNamespace(_ context.Context, r *workflowservice.DescribeNamespaceRequest) (*workflowservice.DescribeNamespaceResponse, error) {
 	if !f.hasNamespace.Load() {
-		return nil, serviceerror.NewNamespaceNotFound(r.GetNamespace()).(*serviceerror.NamespaceNotFound).Status().Err()
+		return nil, serviceerror.NewNamespaceNotFound(r.GetNamespace()).(*serviceerror.NamespaceNotFound).Status().Err() //nolint:errorlint // it was made a moment ago
 	}
 	return &workflowservice.DescribeNamespaceResponse{}, nil
 }

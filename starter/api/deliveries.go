@@ -100,7 +100,8 @@ func (s server) sync(ctx context.Context, in *struct {
 	DeliveryName
 	Key  string `header:"Idempotency-Key"`
 	Body Sync
-}) (*answer[Outcome], error) {
+},
+) (*answer[Outcome], error) {
 	order := flows.Order{Workflow: workflows.DeliveryID(in.key()), Name: workflows.UpdateSync, Key: in.Key, Arg: workflows.SyncRequest{By: in.Body.By}}
 	var result workflows.SyncResult
 	err := s.Teller.Update(ctx, order, &result)

@@ -31,7 +31,8 @@ func (k RolloutName) unknown() string {
 
 func (s server) listRollouts(ctx context.Context, in *struct {
 	Delivery string `query:"delivery" doc:"project/name, or a name; all when empty"`
-}) (*answer[Rollouts], error) {
+},
+) (*answer[Rollouts], error) {
 	all, err := gather[promotion.State](ctx, s, in.Delivery, workflows.QueryState)
 	if err != nil {
 		return nil, err

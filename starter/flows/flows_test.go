@@ -75,11 +75,11 @@ func TestWithARealTemporal(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "push/github.com/acme/shop/main", id)
 		}
-		description, err := temporal.DescribeWorkflowExecution(t.Context(), workflows.PushID(ref), "")
+		description, err := temporal.DescribeWorkflow(t.Context(), workflows.PushID(ref), "")
 		require.NoError(t, err)
-		require.Equal(t, workflows.PushType, description.GetWorkflowExecutionInfo().GetType().GetName())
-		require.Equal(t, workflows.TaskQueue, description.GetWorkflowExecutionInfo().GetTaskQueue())
-		require.Contains(t, description.GetWorkflowExecutionInfo().GetSearchAttributes().GetIndexedFields(), workflows.AttrRepository.GetName())
+		require.Equal(t, workflows.PushType, description.RawResponse.GetWorkflowExecutionInfo().GetType().GetName())
+		require.Equal(t, workflows.TaskQueue, description.RawResponse.GetWorkflowExecutionInfo().GetTaskQueue())
+		require.Contains(t, description.RawResponse.GetWorkflowExecutionInfo().GetSearchAttributes().GetIndexedFields(), workflows.AttrRepository.GetName())
 		signals := 0
 		for history := temporal.GetWorkflowHistory(t.Context(), workflows.PushID(ref), "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); history.HasNext(); {
 			event, err := history.Next()
@@ -94,9 +94,9 @@ func TestWithARealTemporal(t *testing.T) {
 	t.Run("what must always run is started once, and again when it was terminated", func(t *testing.T) {
 		run := func() string {
 			require.NoError(t, c.Ensure(t.Context()))
-			description, err := temporal.DescribeWorkflowExecution(t.Context(), workflows.PollID, "")
+			description, err := temporal.DescribeWorkflow(t.Context(), workflows.PollID, "")
 			require.NoError(t, err)
-			return description.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+			return description.RawResponse.GetWorkflowExecutionInfo().GetExecution().GetRunId()
 		}
 		first := run()
 		require.Equal(t, first, run())

@@ -89,7 +89,7 @@ func network(u *url.URL) (string, error) {
 	case host == "" || name == "":
 		return "", errors.New("it names no repository; write it as " + u.Scheme + "://host/path")
 	case strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789.-_:") != "":
-		return "", errors.New("its host has characters that no host name has; write an international name as xn--...")
+		return "", errors.New("its host has characters that no host name has; write an international name in its xn-- form")
 	case host == "file":
 		return "", errors.New("a host named file cannot be told from a folder; use its full name")
 	}

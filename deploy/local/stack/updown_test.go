@@ -21,6 +21,9 @@ import (
 // detached are the options of a stack as people have it, with one region.
 func detached(t *testing.T) stack.Options {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: starts no servers")
+	}
 	o := stack.Options{Dir: t.TempDir(), Regions: stack.Demo(1), Detached: true}
 	t.Cleanup(func() {
 		_, err := stack.Down(o.Dir)
@@ -150,7 +153,7 @@ func TestUpThatIsInterruptedLeavesNoProcess(t *testing.T) {
 func TestTakenPortIsNamedWithItsHolderAndItsVariable(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer listener.Close() //nolint:errcheck // the test is over
+	defer listener.Close()
 	port := listener.Addr().(*net.TCPAddr).Port
 
 	o := detached(t)

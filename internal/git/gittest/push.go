@@ -73,7 +73,7 @@ func (r *Repo) Hook(name, script string) {
 	r.server.t.Helper()
 	file := filepath.Join(r.Dir, "hooks", name)
 	require.NoError(r.server.t, os.MkdirAll(filepath.Dir(file), 0o755))
-	require.NoError(r.server.t, os.WriteFile(file, []byte(script), 0o755)) //nolint:gosec // a hook is a program
+	require.NoError(r.server.t, os.WriteFile(file, []byte(script), 0o755))
 }
 
 // aroundPush runs a request and reports the refs that it moved, when it is a push.

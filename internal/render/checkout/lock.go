@@ -12,7 +12,7 @@ import (
 // lockShared waits until nobody removes the tree.
 func lockShared(f *os.File) error {
 	for {
-		if err := unix.Flock(int(f.Fd()), unix.LOCK_SH); !errors.Is(err, unix.EINTR) { //nolint:gosec // a descriptor fits
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_SH); !errors.Is(err, unix.EINTR) {
 			return err
 		}
 	}
@@ -20,7 +20,7 @@ func lockShared(f *os.File) error {
 
 // tryLock says whether nobody uses the tree, and keeps it so.
 func tryLock(f *os.File) (bool, error) {
-	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) //nolint:gosec // a descriptor fits
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return false, nil
 	}

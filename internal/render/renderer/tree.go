@@ -68,7 +68,7 @@ var errOutside = errors.New("it leads out of the repository")
 // where it does not exist (fs.ErrNotExist), but not the path that it returns.
 func (t *tree) resolve(name string) (place string, info fs.FileInfo, err error) {
 	place, rest, links := ".", strings.Split(name, "/"), 0
-	if info, err = t.root.Lstat("."); err != nil {
+	if _, err = t.root.Lstat("."); err != nil {
 		return "", nil, err
 	}
 	for len(rest) > 0 {

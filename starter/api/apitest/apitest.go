@@ -159,12 +159,14 @@ func Shop() promotion.State {
 	state := promotion.State{
 		Version: promotion.StateVersion,
 		Spec: gitops.Delivery{Project: "default", Name: "shop", Stages: []gitops.Stage{
-			{Name: "dev", Targets: []string{"shop-dev-1"}}, {Name: "staging", Targets: []string{"shop-staging-1"}},
+			{Name: "dev", Targets: []string{"shop-dev-1"}},
+			{Name: "staging", Targets: []string{"shop-staging-1"}},
 			{Name: "production", Targets: []string{"shop-eu-1", "shop-us-1"}, Gates: []gitops.Gate{gate}},
 		}},
 		Releases: []gitops.Release{release(1, OldCommit), release(2, NewCommit)},
 		Stages: []promotion.StageState{
-			{Name: "dev", Current: 2, LastStarted: 2}, {Name: "staging", Current: 2, LastStarted: 2},
+			{Name: "dev", Current: 2, LastStarted: 2},
+			{Name: "staging", Current: 2, LastStarted: 2},
 			{Name: "production", Current: 1, LastStarted: 1, Waiting: []promotion.Rollout{{
 				Number: 5, Release: 2, Stage: "production", Phase: gitops.PhaseWaiting, Gates: []gitops.Gate{gate},
 				PlanDigest: "00112233aabbccdd", Total: 2, Started: Began().Add(40 * time.Second),

@@ -112,7 +112,7 @@ func (d *demo) writeHook() error {
 	if d.poll {
 		line = "#!/bin/sh\n# No webhook: Tidegate finds the push by polling.\n"
 	}
-	return os.WriteFile(filepath.Join(d.bare, "hooks", "post-receive"), []byte(line), 0o700) //nolint:gosec // a hook is a program
+	return os.WriteFile(filepath.Join(d.bare, "hooks", "post-receive"), []byte(line), 0o700)
 }
 
 func (d *demo) url() string { return "file://" + d.bare }

@@ -12,9 +12,13 @@ import (
 )
 
 // Start starts a stack that ends with the test, in a folder of the test unless Options.Dir names another, with free ports.
-// Where the stack's programs have not been built, the test is skipped; in continuous integration (variable CI) it fails.
+// Under -short the test is skipped; so it is where the stack's programs have not been built, but in continuous integration
+// (variable CI) that fails it.
 func Start(t testing.TB, o stack.Options) *stack.Stack {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: starts no servers")
+	}
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
 	}
