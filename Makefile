@@ -57,9 +57,9 @@ demo: tools build ## deliver to ten regions, from a push to running pods, and sh
 .PHONY: build
 build: ## build tidegate, tidegate-worker and tidegate-render into .local/bin
 	@mkdir -p $(BIN)
-	CGO_ENABLED=0 go build -trimpath -o $(BIN)/tidegate ./starter
-	CGO_ENABLED=0 go build -trimpath -o $(BIN)/tidegate-worker ./worker
-	CGO_ENABLED=0 go build -trimpath -o $(BIN)/tidegate-render ./internal/render/renderer
+	go build -o $(BIN)/tidegate ./starter
+	go build -o $(BIN)/tidegate-worker ./worker
+	go build -o $(BIN)/tidegate-render ./internal/render/renderer
 
 .PHONY: tools
 tools: $(TOOLS) ## build the local Kubernetes and Temporal (once, some minutes)

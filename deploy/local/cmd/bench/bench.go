@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
@@ -29,8 +28,7 @@ type bench struct {
 	floor    *floor
 	repo     string // work tree
 	result   result
-	ours     map[string]time.Duration // by workload
-	steps    map[string]steps
+	applied  map[string]string // what the bare loop applied last
 }
 
 func newBench(ctx context.Context, o options, bin string, s *stack.Stack) (*bench, error) {
@@ -38,7 +36,7 @@ func newBench(ctx context.Context, o options, bin string, s *stack.Stack) (*benc
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{options: o, bin: bin, stack: s, settings: settings, ours: map[string]time.Duration{}, steps: map[string]steps{}}
+	b := &bench{options: o, bin: bin, stack: s, settings: settings}
 	b.api = apiclient.Client{Server: "http://" + settings.API.Listen}
 	if b.floor, err = newFloor(ctx, s); err != nil {
 		return nil, err

@@ -60,3 +60,15 @@ metadata:
           image: registry.example/web:%d.%d
 `, i, w.wave(i), i, i, w.generation, image)
 }
+
+// changed are the files that are not the same as before: what the bare loop has
+// to apply. It knows that by itself; Tidegate finds it out.
+func changed(before, now map[string]string) map[string]string {
+	result := map[string]string{}
+	for name, content := range now {
+		if before[name] != content {
+			result[name] = content
+		}
+	}
+	return result
+}

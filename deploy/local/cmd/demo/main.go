@@ -67,9 +67,13 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	ports := stack.DemoPorts()
+	if err := ports.Override(os.Getenv); err != nil {
+		return err
+	}
 	say("1", "the local stack: Temporal and %d Kubernetes API servers", o.regions)
 	s, _, err := stack.Up(ctx, stack.Options{
-		Dir: o.dir, Bin: bin, Regions: stack.Demo(o.regions), Ports: stack.DemoPorts(),
+		Dir: o.dir, Bin: bin, Regions: stack.Demo(o.regions), Ports: ports,
 		Detached: true, AuditLog: true, Temporal: true, UI: true, Progress: func(line string) { fmt.Println("   " + line) },
 	})
 	if err != nil {
