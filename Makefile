@@ -81,7 +81,10 @@ $(BIN)/temporal: deploy/local/temporal/go.mod deploy/local/temporal/go.sum
 
 .PHONY: test
 test: tools build ## run every test, with the race detector, against real servers
-	go test -race -timeout 20m ./...
+	go test -race -timeout 20m $$(go list ./... | grep -v -e /internal/e2e -e /internal/promotion)
+	go test -race -short ./internal/promotion
+	go test -timeout 20m ./internal/promotion
+	go test -race -timeout 30m ./internal/e2e
 
 .PHONY: test-short
 test-short: ## run the tests that need no server

@@ -22,7 +22,9 @@ func beat(ctx context.Context) (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-				activity.RecordHeartbeat(ctx)
+				if ctx.Err() == nil {
+					activity.RecordHeartbeat(ctx)
+				}
 			case <-done:
 				return
 			case <-ctx.Done():

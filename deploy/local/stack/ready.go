@@ -7,11 +7,12 @@ import (
 )
 
 const (
-	readyEvery   = 150 * time.Millisecond
-	readyTimeout = 2 * time.Minute // a cold start of many servers on few cores
+	readyEvery     = 150 * time.Millisecond
+	attemptTimeout = 10 * time.Second
+	readyTimeout = 5 * time.Minute // a cold start of many servers on few cores that others use too
 )
 
-// waitReady calls ready until it succeeds. It gives up when the process ends, when the context does, or when two minutes
+// waitReady calls ready until it succeeds. It gives up when the process ends, when the context does, or when five minutes
 // have passed, and then says what the process printed last.
 func (p *Process) waitReady(ctx context.Context, ready func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready after %s", readyTimeout))
@@ -19,7 +20,7 @@ func (p *Process) waitReady(ctx context.Context, ready func(context.Context) err
 	tick := time.NewTicker(readyEvery)
 	defer tick.Stop()
 	for {
-		attempt, done := context.WithTimeout(ctx, 2*time.Second)
+		attempt, done := context.WithTimeout(ctx, attemptTimeout)
 		err := ready(attempt)
 		done()
 		if err == nil {

@@ -127,6 +127,10 @@ func (s *Stack) ensureAll(ctx context.Context) error {
 	return all.Wait()
 }
 
+// startAtOnce is how many API servers start at the same time: with all of them at
+// once on few cores, none gets ready.
+const startAtOnce = 5
+
 func (s *Stack) ensureRegions(ctx context.Context) error {
 	if err := s.startEtcd(ctx); err != nil {
 		return err
