@@ -9,7 +9,7 @@ import (
 const (
 	readyEvery     = 150 * time.Millisecond
 	attemptTimeout = 10 * time.Second
-	readyTimeout = 5 * time.Minute // a cold start of many servers on few cores that others use too
+	readyTimeout   = 5 * time.Minute // a cold start of many servers on few cores that others use too
 )
 
 // waitReady calls ready until it succeeds. It gives up when the process ends, when the context does, or when five minutes

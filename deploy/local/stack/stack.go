@@ -136,6 +136,7 @@ func (s *Stack) ensureRegions(ctx context.Context) error {
 		return err
 	}
 	all, starting := errgroup.WithContext(ctx)
+	all.SetLimit(startAtOnce)
 	for _, r := range s.Regions {
 		all.Go(func() error { return r.start(starting) })
 	}
