@@ -21,14 +21,16 @@ type Courier struct {
 // Letter is one message: the workflow is started when it does not run, and gets
 // the signal in any case.
 type Letter struct {
-	Workflow   string      `json:"workflow"` // type
-	ID         string      `json:"id"`
-	TaskQueue  string      `json:"taskQueue"`
-	Input      any         `json:"input"`
-	Signal     string      `json:"signal"`
-	Payload    any         `json:"payload"`
-	Summary    string      `json:"summary,omitempty"`
-	Attributes []Attribute `json:"attributes,omitempty"`
+	Workflow  string `json:"workflow"` // type
+	ID        string `json:"id"`
+	TaskQueue string `json:"taskQueue"`
+	Input     any    `json:"input"`
+	Signal    string `json:"signal"`
+	Payload   any    `json:"payload"`
+	Summary   string `json:"summary,omitempty"`
+	// TaskTimeout is the started workflow's; Temporal's default when zero.
+	TaskTimeout time.Duration `json:"taskTimeout,omitempty"`
+	Attributes  []Attribute   `json:"attributes,omitempty"`
 }
 
 // Attribute is a keyword search attribute that the started workflow gets.
@@ -41,7 +43,7 @@ type Attribute struct {
 // is repeated; receivers ignore what they know.
 func (c *Courier) Deliver(ctx context.Context, letters []Letter) error {
 	for _, l := range letters {
-		options := client.StartWorkflowOptions{ID: l.ID, TaskQueue: l.TaskQueue, StaticSummary: l.Summary}
+		options := client.StartWorkflowOptions{ID: l.ID, TaskQueue: l.TaskQueue, StaticSummary: l.Summary, WorkflowTaskTimeout: l.TaskTimeout}
 		if len(l.Attributes) > 0 {
 			options.TypedSearchAttributes = keywords(l.Attributes)
 		}

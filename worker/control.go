@@ -19,6 +19,10 @@ import (
 // catalogEvery is how often the catalog's folder is looked at.
 const catalogEvery = time.Second
 
+// stickyTimeout is how long a workflow waits for the worker that has it in
+// memory before any other may take it: what a killed worker costs.
+const stickyTimeout = time.Second
+
 // control serves the workflows, and the activities that need neither a sandbox
 // nor a region.
 func (p program) control(ctx context.Context) (worker.Worker, error) {
@@ -31,7 +35,7 @@ func (p program) control(ctx context.Context) (worker.Worker, error) {
 	}
 	blobs := activities.Blobs{Store: p.store}
 	w := worker.New(p.temporal, workflows.TaskQueue, worker.Options{
-		WorkerStopTimeout: stopTimeout, DisableRegistrationAliasing: true,
+		WorkerStopTimeout: stopTimeout, DisableRegistrationAliasing: true, StickyScheduleToStartTimeout: stickyTimeout,
 		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: 5}),
 		ActivityTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: 5}),
 	})

@@ -88,7 +88,7 @@ func (d *delivery) start(ctx workflow.Context, c promotion.Command) {
 	in := d.rolloutInput(c)
 	id := RolloutID(d.key, c.Stage, c.Rollout)
 	child := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID: id, TaskQueue: TaskQueue,
+		WorkflowID: id, TaskQueue: TaskQueue, WorkflowTaskTimeout: TaskTimeout,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		StaticSummary:         fmt.Sprintf("release %d (%s) into %s", in.Release, short(in.Revision), in.Stage),

@@ -3,6 +3,7 @@ package workflows
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/tidegate/tidegate/internal/gitops"
 )
@@ -19,6 +20,10 @@ const (
 // TaskQueue serves every workflow and the activities that need neither a
 // sandbox nor a region. The other queues are named in package activities.
 const TaskQueue = "tidegate"
+
+// TaskTimeout is how long one step of a workflow's code may take before another
+// worker takes it over: what a worker costs that was killed in the middle of one.
+const TaskTimeout = 5 * time.Second
 
 // The workflows of which there is one.
 const (

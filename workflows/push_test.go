@@ -2,6 +2,7 @@ package workflows_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 // hub is what Git and the Deliveries do in a test of Push.
 type hub struct {
+	mu      sync.Mutex // activities run beside the test
 	env     *testsuite.TestWorkflowEnvironment
 	observe func(activities.ObserveInput) activities.ObserveResult
 	asked   []activities.ObserveInput
@@ -28,16 +30,22 @@ func newHub() *hub {
 	var source *activities.Source
 	var courier *activities.Courier
 	h.env.OnActivity(source.Observe, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.ObserveInput) (activities.ObserveResult, error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
 		h.asked = append(h.asked, in)
 		return h.observe(in), nil
 	})
 	h.env.OnActivity(courier.Deliver, mock.Anything, mock.Anything).Return(func(_ context.Context, letters []activities.Letter) error {
+		h.mu.Lock()
+		defer h.mu.Unlock()
 		for _, l := range letters {
 			h.told = append(h.told, l.ID)
 		}
 		return nil
 	})
 	h.env.OnActivity(source.Note, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.NoteInput) error {
+		h.mu.Lock()
+		defer h.mu.Unlock()
 		h.noted = append(h.noted, in)
 		return nil
 	})
@@ -50,6 +58,8 @@ func (h *hub) run(t *testing.T) workflows.PushResult {
 	require.NoError(t, h.env.GetWorkflowError())
 	var result workflows.PushResult
 	require.NoError(t, h.env.GetWorkflowResult(&result))
+	h.mu.Lock() // what the activities wrote is seen from here on
+	defer h.mu.Unlock()
 	return result
 }
 

@@ -3,6 +3,8 @@ package workflows_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,7 +26,8 @@ type fleet struct {
 	plan    func(activities.PlanInput) (gitops.PlanSummary, error)
 	apply   func(activities.ApplyInput) (activities.StepResult, error)
 	wait    func(context.Context, activities.WaitInput) (activities.WaitResult, error)
-	applied []string
+	mu      sync.Mutex // activities run beside each other
+	written []string
 	reports []promotion.Event
 }
 
@@ -39,9 +42,15 @@ func newFleet(t *testing.T) *fleet {
 	}
 	var region *activities.Region
 	var keeper *activities.Keeper
-	f.env.OnActivity(region.Plan, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.PlanInput) (gitops.PlanSummary, error) { return f.plan(in) })
+	f.env.OnActivity(region.Plan, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.PlanInput) (gitops.PlanSummary, error) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.plan(in)
+	})
 	f.env.OnActivity(region.Apply, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.ApplyInput) (activities.StepResult, error) {
-		f.applied = append(f.applied, in.Target.Name)
+		f.mu.Lock()
+		f.written = append(f.written, in.Target.Name)
+		f.mu.Unlock()
 		return f.apply(in)
 	})
 	f.env.OnActivity(region.Wait, mock.Anything, mock.Anything).Return(func(ctx context.Context, in activities.WaitInput) (activities.WaitResult, error) {
@@ -50,7 +59,9 @@ func newFleet(t *testing.T) *fleet {
 	f.env.OnActivity(keeper.SaveRecord, mock.Anything, mock.Anything, mock.Anything).Return(nil)
 	f.env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, mock.Anything, workflows.SignalEvent, mock.Anything).Return(func(_, _, _, _ string, payload any) error {
 		event := payload.(promotion.Event)
+		f.mu.Lock()
 		f.reports = append(f.reports, event)
+		f.mu.Unlock()
 		if event.Phase == gitops.PhaseApproved {
 			f.env.SignalWorkflow(workflows.SignalGrant, workflows.Grant{})
 		}
@@ -71,6 +82,13 @@ func planOf(t gitops.Target, digest string) gitops.PlanSummary {
 		Target: t.Name, Region: t.Region, Digest: digest, Artifact: "plan-" + t.Name, Apply: 2,
 		Steps: []gitops.Step{{Phase: gitops.Sync, Wave: 0, Apply: 1, Wait: 1}, {Phase: gitops.Sync, Wave: 1, Apply: 1, Wait: 1}},
 	}
+}
+
+// applied are the targets that were written to, once for each step.
+func (f *fleet) applied() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.written)
 }
 
 // run runs a rollout into three regions and returns how it ended.
@@ -107,6 +125,9 @@ func (f *fleet) phases() []gitops.TargetPhase {
 // reported are the phases that the Delivery was told, in order of their sequence.
 func (f *fleet) reported() []gitops.Phase {
 	var phases []gitops.Phase
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	slices.SortFunc(f.reports, func(a, b promotion.Event) int { return int(a.Seq - b.Seq) })
 	for _, r := range f.reports {
 		phases = append(phases, r.Phase)
 	}
@@ -131,7 +152,7 @@ func TestAReleaseIsAppliedWaveByWaveInEveryRegion(t *testing.T) {
 	f := newFleet(t)
 	result := f.run()
 	require.Equal(t, gitops.PhaseHealthy, result.Phase)
-	require.Len(t, f.applied, 6, "two waves in three regions")
+	require.Len(t, f.applied(), 6, "two waves in three regions")
 	require.Equal(t, []gitops.TargetPhase{gitops.TargetHealthy, gitops.TargetHealthy, gitops.TargetHealthy}, f.phases())
 	require.Equal(t, []gitops.Phase{gitops.PhaseProgressing, gitops.PhaseHealthy}, f.reported())
 }
@@ -147,7 +168,7 @@ func TestAWaveThatIsNotHealthyHoldsTheNextOne(t *testing.T) {
 	result := f.run()
 	require.Equal(t, gitops.PhaseFailed, result.Phase)
 	require.Equal(t, []gitops.TargetPhase{gitops.TargetHealthy, gitops.TargetFailed, gitops.TargetHealthy}, f.phases(), "the other regions go on")
-	require.Len(t, f.applied, 5, "us stops after its first wave")
+	require.Len(t, f.applied(), 5, "us stops after its first wave")
 	require.Contains(t, f.status().Targets[1].Message, "apps/Deployment shop/web: image cannot be pulled")
 	require.Contains(t, f.reported(), gitops.PhaseDegraded, "the Delivery hears of it before the others are done")
 }
@@ -184,7 +205,7 @@ func TestAGateHoldsUntilThePlanThatWasShownIsApproved(t *testing.T) {
 	var refusals []*error
 	f.env.RegisterDelayedCallback(func() {
 		require.Equal(t, gitops.PhaseWaiting, f.status().Phase)
-		require.Empty(t, f.applied)
+		require.Empty(t, f.applied())
 		refusals = append(refusals,
 			f.update(workflows.UpdateApprove, workflows.Decision{Gate: "approval", PlanDigest: "another", By: "ann"}),
 			f.update(workflows.UpdateApprove, workflows.Decision{Gate: "typo", PlanDigest: f.status().PlanDigest, By: "ann"}),
@@ -227,7 +248,7 @@ func TestAnApprovalLapsesWhenThePlanHasChanged(t *testing.T) {
 	f.env.RegisterDelayedCallback(func() {
 		require.Equal(t, gitops.PhaseWaiting, f.status().Phase)
 		require.Contains(t, f.status().Gates[0].Message, "it lapsed")
-		require.Empty(t, f.applied)
+		require.Empty(t, f.applied())
 		approve()
 	}, 2*time.Hour)
 	require.Equal(t, gitops.PhaseHealthy, f.run(approval()).Phase)
@@ -241,7 +262,7 @@ func TestARejectedReleaseEndsAtTheGate(t *testing.T) {
 	result := f.run(approval())
 	require.Equal(t, gitops.PhaseRejected, result.Phase)
 	require.Equal(t, "gate approval was rejected by ann: not on a Friday", result.Message)
-	require.Empty(t, f.applied)
+	require.Empty(t, f.applied())
 }
 
 func TestANewerReleaseEndsAWaitForHealth(t *testing.T) {
@@ -257,7 +278,7 @@ func TestANewerReleaseEndsAWaitForHealth(t *testing.T) {
 	require.Equal(t, gitops.PhaseSuperseded, result.Phase)
 	require.Equal(t, "release 4 is newer", result.Message)
 	require.Equal(t, []gitops.TargetPhase{gitops.TargetStopped, gitops.TargetStopped, gitops.TargetStopped}, f.phases())
-	require.Len(t, f.applied, 3, "the second wave was not begun")
+	require.Len(t, f.applied(), 3, "the second wave was not begun")
 }
 
 func TestACancellationStopsAtTheGate(t *testing.T) {
@@ -265,8 +286,8 @@ func TestACancellationStopsAtTheGate(t *testing.T) {
 	f.env.RegisterDelayedCallback(f.env.CancelWorkflow, time.Hour)
 	result := f.run(approval())
 	require.Equal(t, gitops.PhaseAborted, result.Phase)
-	require.Empty(t, f.applied)
-	require.Equal(t, gitops.PhaseAborted, f.reports[len(f.reports)-1].Phase, "the Delivery is told")
+	require.Empty(t, f.applied())
+	require.Contains(t, f.reported(), gitops.PhaseAborted, "the Delivery is told")
 }
 
 func TestAPruneAboveTheBudgetHoldsOnlyThePruneStep(t *testing.T) {
@@ -278,12 +299,12 @@ func TestAPruneAboveTheBudgetHoldsOnlyThePruneStep(t *testing.T) {
 		return p, nil
 	}
 	f.env.RegisterDelayedCallback(func() {
-		require.Len(t, f.applied, 3, "what is not deleted is applied")
+		require.Len(t, f.applied(), 3, "what is not deleted is applied")
 		require.Equal(t, []gitops.TargetPhase{gitops.TargetPruneGate, gitops.TargetPruneGate, gitops.TargetPruneGate}, f.phases())
 		f.update(workflows.UpdateApprove, workflows.Decision{Gate: "prune", PlanDigest: f.status().PlanDigest, By: "ann"})
 	}, time.Hour)
 	require.Equal(t, gitops.PhaseHealthy, f.run().Phase)
-	require.Len(t, f.applied, 6)
+	require.Len(t, f.applied(), 6)
 }
 
 func TestALostDeliveryIsStartedByTheReport(t *testing.T) {
@@ -298,10 +319,14 @@ func TestALostDeliveryIsStartedByTheReport(t *testing.T) {
 	})
 	f.env.OnActivity(keeper.SaveRecord, mock.Anything, mock.Anything, mock.Anything).Return(nil)
 	f.env.OnActivity(courier.Deliver, mock.Anything, mock.Anything).Return(func(_ context.Context, l []activities.Letter) error {
+		f.mu.Lock()
+		defer f.mu.Unlock()
 		letters = append(letters, l...)
 		return nil
 	})
 	f.env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).Return(errors.New("no such workflow"))
 	require.Equal(t, gitops.PhaseHealthy, f.run().Phase)
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	require.Equal(t, "delivery/default/shop", letters[len(letters)-1].ID)
 }

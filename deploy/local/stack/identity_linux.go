@@ -3,6 +3,7 @@ package stack
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -21,4 +22,22 @@ func processStart(pid int) (started string, running bool, err error) {
 	}
 	ended := fields[0] == "X" || fields[0] == "Z" && (fields[17] == "0" || fields[17] == "1")
 	return fields[19], !ended, nil
+}
+
+// frozen says whether every thread of a process is stopped.
+func frozen(pid int) bool {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil || len(threads) == 0 {
+		return false
+	}
+	for _, thread := range threads {
+		text, err := os.ReadFile(thread)
+		if err != nil {
+			continue // it has ended
+		}
+		if _, state, _ := strings.Cut(string(text), ") "); !strings.HasPrefix(state, "T") {
+			return false
+		}
+	}
+	return true
 }

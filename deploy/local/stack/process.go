@@ -133,8 +133,21 @@ func (p *Process) Stop(grace time.Duration) error {
 	return p.end(syscall.SIGTERM, grace)
 }
 
-// Freeze stops it from running without ending it, as a machine that hangs would.
-func (p *Process) Freeze() error { return p.signal(syscall.SIGSTOP) }
+// Freeze stops it from running without ending it, as a machine that hangs would. It returns when no thread of it runs.
+func (p *Process) Freeze() error {
+	if err := p.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !frozen(p.PID()) {
+		if !p.Alive() {
+			return p.ended()
+		}
+		<-tick.C
+	}
+	return nil
+}
 
 // Thaw lets a frozen process go on.
 func (p *Process) Thaw() error { return p.signal(syscall.SIGCONT) }
