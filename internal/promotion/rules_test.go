@@ -219,12 +219,30 @@ func (m *rules) hold() {
 }
 
 // fixGoes holds that a rollout of the first stage that has gone bad was asked to
-// make way as soon as there is a newer release without a gate.
+// make way as soon as there is a newer release without a gate, unless that one
+// has had its turn: a rejection stands, and what failed or was aborted is not
+// tried again by itself.
 func (m *rules) fixGoes(a *actor) {
 	if a == nil || m.w.shape.gates[0] != "" || m.said[a.Rollout].Phase != gitops.PhaseDegraded {
 		return
 	}
-	if newest := m.w.state.Newest(); newest > a.Release && newest >= m.w.state.Floor {
+	if newest := m.w.state.Newest(); newest > a.Release && newest >= m.w.state.Floor && !m.hadItsTurn(stageNames[0], newest) {
 		require.NotEmpty(m.w.t, a.stop, "%s blocks release %d, which may mend it", a, m.w.state.Newest())
 	}
+}
+
+// hadItsTurn says whether a release was rejected at a stage's gate, or has failed
+// in the stage, or was aborted there.
+func (m *rules) hadItsTurn(stage string, release int) bool {
+	return slices.ContainsFunc(m.w.actors, func(a *actor) bool {
+		if a.Stage != stage || a.Release != release || !a.ended {
+			return false
+		}
+		switch a.final {
+		case gitops.PhaseRejected, gitops.PhaseFailed, gitops.PhaseAborted, "":
+			return true
+		default:
+			return false
+		}
+	})
 }
