@@ -85,7 +85,7 @@ func (m *machine) grant(i, place int) {
 	}
 	if !slices.Equal(r.Targets, m.targetsFor(i, r.Release)) {
 		m.closeCandidate(&st.Waiting[place], "its targets have changed")
-		m.wait(i, Rollout{Release: r.Release})
+		m.offer(i, Rollout{Release: r.Release})
 		return
 	}
 	st.Waiting = slices.Delete(st.Waiting, place, place+1)
