@@ -11,6 +11,7 @@ STAMPED := k8s.io/component-base/version.git
 STAMP := -X=$(STAMPED)Version=v$(KUBERNETES_VERSION) $(join -X=$(STAMPED)Major= -X=$(STAMPED)Minor=,$(wordlist 1,2,$(subst ., ,$(KUBERNETES_VERSION))))
 FUZZTIME ?= 20s
 CHECKS ?= 100000
+SEED ?= 20261
 RELEASE ?= unreleased
 REGIONS ?= 10
 
@@ -57,15 +58,16 @@ demo: tools build ## deliver to ten regions, from a push to running pods, and sh
 .PHONY: build
 build: ## build tidegate, tidegate-worker and tidegate-render into .local/bin
 	@mkdir -p $(BIN)
+	@go build -v ./starter ./worker ./internal/render/renderer/... ./deploy/local/cmd/demo $(counted)
 	go build -o $(BIN)/tidegate ./starter
 	go build -o $(BIN)/tidegate-worker ./worker
-	go build -o $(BIN)/tidegate-render ./internal/render/renderer
+	CGO_ENABLED=0 go build -o $(BIN)/tidegate-render ./internal/render/renderer/tidegate-render
 
 .PHONY: tools
 tools: $(TOOLS) ## build the local Kubernetes and Temporal (once, some minutes)
 
 # counted turns the list of packages that `go build -v` prints into a line for every hundredth, and passes on the rest.
-counted := 2>&1 | awk '/^go: downloading/ {next} /^[a-z0-9][^ :]*$$/ {if (++n % 100 == 0) {print "  " n " packages compiled"; fflush()}; next} {print; fflush()}'
+counted = 2>&1 | awk '/^go: downloading/ {next} /^[a-z0-9][^ :]*$$/ {if (++n % 100 == 0) {print "  $(@F): " n " packages compiled"; fflush()}; next} {print; fflush()}'
 
 $(BIN)/tidegate-kubernetes: $(wildcard $(KUBERNETES)/*.go) $(KUBERNETES)/go.mod $(KUBERNETES)/go.sum
 	@echo "Building etcd, kube-apiserver $(KUBERNETES_VERSION) and the controllers into $@ (once, about four minutes)"
@@ -91,13 +93,17 @@ test-short: ## run the tests that need no server
 	go test -short ./...
 
 .PHONY: model
-model: ## drive the delivery state machine through CHECKS=100000 random lives
-	go test ./internal/promotion -v -run 'Interleaving|Merges|Candidate' -rapid.checks=$(CHECKS) -timeout 30m
+model: ## drive the delivery state machine through CHECKS=100000 lives of SEED=20261 (0: any)
+	go test ./internal/promotion -v -run 'Interleaving|Merges|Candidate' -rapid.checks=$(CHECKS) -rapid.seed=$(SEED) -timeout 30m
 
 .PHONY: bench
 bench: tools build ## measure what Tidegate adds to the API servers' own time, against a bare loop of applies
 	@go build -o $(BIN)/bench ./deploy/local/cmd/bench
 	@$(BIN)/bench
+
+.PHONY: bench-render
+bench-render: ## measure renders: the sandbox against the same render in-process, the pool, the cache, a monorepo
+	go test ./activities -run 'TestBenchRender$$' -count=1 -timeout 20m -v -bench-render
 
 .PHONY: bench-parts
 bench-parts: ## run the benchmarks of single packages

@@ -5,6 +5,7 @@ import (
 
 	"go.temporal.io/api/serviceerror"
 
+	"github.com/tidegate/tidegate/internal/charts"
 	"github.com/tidegate/tidegate/internal/git"
 )
 
@@ -19,6 +20,11 @@ func isNotFound(err error) bool {
 func isUserError(err error) bool {
 	if err == nil {
 		return false
+	}
+	for _, kind := range []charts.Kind{charts.KindURL, charts.KindAuth, charts.KindMissing} {
+		if errors.Is(err, kind) {
+			return true
+		}
 	}
 	switch git.KindOf(err) {
 	case git.KindURL, git.KindRepository, git.KindAuth, git.KindRevision:

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -27,8 +28,9 @@ type CatalogSummary struct {
 	// equal specifications have equal digests.
 	Deliveries map[string]string `json:"deliveries"`
 	// Refs are what each Delivery's sources follow, by its key.
-	Refs     map[string][]gitops.Ref `json:"refs"`
-	Problems []gitops.Problem        `json:"problems,omitempty"`
+	Refs map[string][]gitops.Ref `json:"refs"`
+	// Problems are the first of them, and how many there are besides.
+	Problems []gitops.Problem `json:"problems,omitempty"`
 }
 
 // CatalogName is the named object that holds the catalog as it was loaded last.
@@ -46,7 +48,7 @@ func (l *Librarian) Load(ctx context.Context) (CatalogSummary, error) {
 		return CatalogSummary{}, classify(fmt.Errorf("read the catalog that was loaded before: %w", err))
 	}
 	cat = catalog.KeepLast(previous, cat)
-	summary := CatalogSummary{Digest: cat.Digest, Deliveries: map[string]string{}, Refs: map[string][]gitops.Ref{}, Problems: cat.Problems}
+	summary := CatalogSummary{Digest: cat.Digest, Deliveries: map[string]string{}, Refs: map[string][]gitops.Ref{}, Problems: atMost(maxProblems, cat.Problems)}
 	for _, d := range cat.Deliveries {
 		digest, err := l.Blobs.putJSON(ctx, "delivery", d)
 		if err != nil {
@@ -55,6 +57,17 @@ func (l *Librarian) Load(ctx context.Context) (CatalogSummary, error) {
 		summary.Deliveries[d.Key()], summary.Refs[d.Key()] = digest, d.Refs()
 	}
 	return summary, classify(l.Blobs.setNamedJSON(ctx, CatalogName, cat))
+}
+
+// maxProblems keeps a summary of a catalog far below what Temporal accepts.
+const maxProblems = 200
+
+func atMost(n int, problems []gitops.Problem) []gitops.Problem {
+	if len(problems) <= n {
+		return problems
+	}
+	more := gitops.Problem{Message: fmt.Sprintf("%d more problems; tidegate validate lists them all", len(problems)-n)}
+	return append(slices.Clone(problems[:n]), more)
 }
 
 func (l *Librarian) read() (gitops.Catalog, error) {

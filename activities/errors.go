@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/tidegate/tidegate/internal/artifact"
+	"github.com/tidegate/tidegate/internal/charts"
 	"github.com/tidegate/tidegate/internal/git"
 	"github.com/tidegate/tidegate/internal/kube"
 	"github.com/tidegate/tidegate/internal/manifest"
@@ -30,6 +31,8 @@ const (
 	ErrorGitRevision       = "GitRevision"
 	ErrorGitPath           = "GitPath"
 	ErrorGitContent        = "GitContent"
+	ErrorChart             = "Chart"        // a chart that is not there, or wants a password
+	ErrorChartContent      = "ChartContent" // a chart that is refused as it is
 	ErrorUnknown           = "Unknown"
 )
 
@@ -50,6 +53,10 @@ var classes = []struct {
 	{artifact.ErrNotFound, ErrorArtifactLost, true},
 	{artifact.ErrDamaged, ErrorArtifactLost, true},
 	{artifact.ErrTooLarge, ErrorTooLarge, true},
+	{charts.KindURL, ErrorChartContent, true},
+	{charts.KindContent, ErrorChartContent, true},
+	{charts.KindAuth, ErrorChart, false},
+	{charts.KindMissing, ErrorChart, false},
 	{git.KindURL, ErrorGitURL, true},
 	{git.KindPath, ErrorGitPath, true},
 	{git.KindContent, ErrorGitContent, true},

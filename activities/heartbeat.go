@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -14,7 +15,10 @@ const heartbeatEvery = time.Second
 // beat heartbeats until the returned function is called. It uses the activity's
 // own context: one derived from it could end early and make a healthy attempt
 // look dead.
-func beat(ctx context.Context) (stop func()) {
+func beat(ctx context.Context) (stop func()) { return beatSaying(ctx, nil) }
+
+// beatSaying is beat with words that the Web UI shows: what was stored last.
+func beatSaying(ctx context.Context, said *atomic.Value) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		ticker := time.NewTicker(heartbeatEvery)
@@ -22,9 +26,7 @@ func beat(ctx context.Context) (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-				if ctx.Err() == nil {
-					activity.RecordHeartbeat(ctx)
-				}
+				recordHeartbeat(ctx, said)
 			case <-done:
 				return
 			case <-ctx.Done():
@@ -33,4 +35,14 @@ func beat(ctx context.Context) (stop func()) {
 		}
 	}()
 	return func() { close(done) }
+}
+
+func recordHeartbeat(ctx context.Context, said *atomic.Value) {
+	switch {
+	case ctx.Err() != nil:
+	case said == nil || said.Load() == nil:
+		activity.RecordHeartbeat(ctx)
+	default:
+		activity.RecordHeartbeat(ctx, said.Load())
+	}
 }

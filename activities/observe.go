@@ -52,28 +52,25 @@ func (s *Source) Observe(ctx context.Context, in ObserveInput) (ObserveResult, e
 	if err != nil {
 		return result, classify(err)
 	}
-	head, err := s.Mirrors.Resolve(ctx, followers.url, in.Ref.Revision)
+	head, err := s.head(ctx, followers, in.Ref)
 	if isUserError(err) {
 		result.Commit, result.Sequence, result.HintShown = noted.Commit, noted.Sequence, in.Hint == ""
 		result.Missing, result.Affected = err.Error(), followers.keys
 		return result, nil
 	}
-	if err == nil {
-		err = s.Mirrors.Fetch(ctx, followers.url, head)
-	}
 	if err != nil {
 		return result, classify(err)
 	}
-	result.Commit, result.Moved = head.Commit, head.Commit != noted.Commit || noted.Missing
+	result.Commit, result.Moved = head, head != noted.Commit || noted.Missing
 	result.Sequence = noted.next(result.Moved, activity.GetInfo(ctx).ScheduledTime.UnixMilli())
-	result.HintShown = in.Hint == "" || in.Hint == head.Commit
+	result.HintShown = in.Hint == "" || in.Hint == head
 	if !result.HintShown {
-		if result.HintShown, err = s.Mirrors.Has(ctx, followers.url, in.Hint); err != nil {
+		if result.HintShown, err = s.has(ctx, followers, in.Hint); err != nil {
 			return result, classify(err)
 		}
 	}
 	for _, key := range followers.keys {
-		if slices.Contains(in.Wanted, key) || !slices.Contains(noted.Deliveries, key) || result.Moved && s.concerns(ctx, SourceAt{RepoURL: followers.url, Ref: in.Ref, Commit: noted.Commit}, key, head.Commit) {
+		if slices.Contains(in.Wanted, key) || !slices.Contains(noted.Deliveries, key) || result.Moved && s.concerns(ctx, SourceAt{RepoURL: followers.url, Chart: followers.chart, Ref: in.Ref, Commit: noted.Commit}, key, head) {
 			result.Affected = append(result.Affected, key)
 		}
 	}
@@ -82,8 +79,9 @@ func (s *Source) Observe(ctx context.Context, in ObserveInput) (ObserveResult, e
 
 // followers are the Deliveries that read a ref.
 type followers struct {
-	url  string // what to dial
-	keys []string
+	url   string // what to dial
+	chart string
+	keys  []string
 }
 
 func (s *Source) followers(ctx context.Context, ref gitops.Ref) (followers, error) {
@@ -93,15 +91,24 @@ func (s *Source) followers(ctx context.Context, ref gitops.Ref) (followers, erro
 		return f, fmt.Errorf("read the catalog: %w", err)
 	}
 	for _, d := range cat.Deliveries {
-		for _, t := range d.Targets {
-			if t.Source.Ref() == ref {
-				f.url = t.Source.RepoURL
-				f.keys = append(f.keys, d.Key())
-				break
-			}
+		if source, found := sourceOf(d, ref); found {
+			f.url, f.chart = source.RepoURL, source.Chart
+			f.keys = append(f.keys, d.Key())
 		}
 	}
 	return f, nil
+}
+
+// sourceOf is a source of a Delivery that follows a ref.
+func sourceOf(d gitops.Delivery, ref gitops.Ref) (gitops.Source, bool) {
+	for _, t := range d.Targets {
+		for _, s := range t.Sources() {
+			if s.Ref() == ref {
+				return s, true
+			}
+		}
+	}
+	return gitops.Source{}, false
 }
 
 // note is what is remembered of a ref. It can be lost: everybody is told then.

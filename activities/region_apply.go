@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -69,24 +68,4 @@ func (r *Region) apply(ctx context.Context, in ApplyInput) (result StepResult, e
 		result.Records, err = r.put(ctx, "records", applied.Records)
 	}
 	return result, err
-}
-
-// beatSaying is beat with words that the Web UI shows: what was stored last.
-func beatSaying(ctx context.Context, said *atomic.Value) (stop func()) {
-	done := make(chan struct{})
-	go func() {
-		ticker := time.NewTicker(heartbeatEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				activity.RecordHeartbeat(ctx, said.Load())
-			case <-done:
-				return
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return func() { close(done) }
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/tidegate/tidegate/internal/artifact"
@@ -18,9 +19,10 @@ const keptRenders = 8
 // rememberedRender is a render that was done: whenever what it had read is the
 // same again, so is its bundle.
 type rememberedRender struct {
-	Reads       []string      `json:"reads"`
-	Fingerprint string        `json:"fingerprint"` // keyed, of what was read
-	Bundle      gitops.Bundle `json:"bundle"`
+	Reads       []string            `json:"reads"`
+	RefReads    map[string][]string `json:"refReads,omitempty"`
+	Fingerprint string              `json:"fingerprint"` // keyed, of what was read
+	Bundle      gitops.Bundle       `json:"bundle"`
 }
 
 func rendersName(key string) string { return "render/" + key }
@@ -36,7 +38,7 @@ func (r *Renderer) recall(ctx context.Context, job *renderJob) (found bool, err 
 		return false, fmt.Errorf("look for an earlier render of %s: %w", job.source.Path, err)
 	}
 	for _, earlier := range known {
-		print, err := r.fingerprint(job, earlier.Reads)
+		print, err := r.fingerprint(job, earlier.Reads, earlier.RefReads)
 		if err != nil {
 			return false, err
 		}
@@ -47,7 +49,7 @@ func (r *Renderer) recall(ctx context.Context, job *renderJob) (found bool, err 
 		if err != nil || !there {
 			return false, err
 		}
-		job.bundle, job.reads = earlier.Bundle, earlier.Reads
+		job.bundle, job.reads, job.refReads = earlier.Bundle, earlier.Reads, earlier.RefReads
 		return true, nil
 	}
 	return false, nil
@@ -72,7 +74,7 @@ func (r *Renderer) refresh(ctx context.Context, digest string) (bool, error) {
 // remember puts a render before the others of its key. Two at a time may lose
 // one of them: it is rendered again then.
 func (r *Renderer) remember(ctx context.Context, job *renderJob) error {
-	print, err := r.fingerprint(job, job.reads)
+	print, err := r.fingerprint(job, job.reads, job.refReads)
 	if err != nil {
 		return err
 	}
@@ -81,7 +83,7 @@ func (r *Renderer) remember(ctx context.Context, job *renderJob) error {
 		return fmt.Errorf("remember the render of %s: %w", job.source.Path, err)
 	}
 	known = slices.DeleteFunc(known, func(k rememberedRender) bool { return k.Fingerprint == print })
-	known = slices.Insert(known, 0, rememberedRender{Reads: job.reads, Fingerprint: print, Bundle: job.bundle})
+	known = slices.Insert(known, 0, rememberedRender{Reads: job.reads, RefReads: job.refReads, Fingerprint: print, Bundle: job.bundle})
 	if err := r.Blobs.setNamedJSON(ctx, rendersName(job.key), known[:min(len(known), keptRenders)]); err != nil {
 		return fmt.Errorf("remember the render of %s: %w", job.source.Path, err)
 	}
@@ -90,10 +92,17 @@ func (r *Renderer) remember(ctx context.Context, job *renderJob) error {
 
 // fingerprint is keyed: without the store's key nobody finds out by guessing what
 // a small file holds.
-func (r *Renderer) fingerprint(job *renderJob, reads []string) (string, error) {
+func (r *Renderer) fingerprint(job *renderJob, reads []string, refReads map[string][]string) (string, error) {
 	print, err := render.Fingerprint(job.tree, reads)
 	if err != nil {
 		return "", fmt.Errorf("compare what %s reads: %w", job.source.Path, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(job.others)) {
+		other, err := render.Fingerprint(job.others[name].dir, refReads[name])
+		if err != nil {
+			return "", fmt.Errorf("compare what %s reads of $%s: %w", job.source.Path, name, err)
+		}
+		print += " " + name + "=" + other
 	}
 	return r.Blobs.Store.MAC("reads", []byte(print)), nil
 }

@@ -46,7 +46,7 @@ type rendering struct {
 // the renders.
 func TestRenderer(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "tidegate-render")
-	out, err := exec.Command("go", "build", "-o", binary, "github.com/tidegate/tidegate/internal/render/renderer").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", binary, "github.com/tidegate/tidegate/internal/render/renderer/tidegate-render").CombinedOutput()
 	require.NoError(t, err, string(out))
 	for claim, test := range map[string]func(*testing.T, *rendering){
 		"targets with the same input share one render":     targetsWithTheSameInputShareOneRender,
@@ -55,6 +55,8 @@ func TestRenderer(t *testing.T) {
 		"a source at fault is final and says what it read": aSourceAtFaultIsFinalAndSaysWhatItRead,
 		"a checkout with a link out of it is refused":      aCheckoutWithALinkOutOfItIsRefused,
 		"a missing checkout is lost":                       aMissingCheckoutIsLost,
+		"regions of one class share a chart's render":      regionsOfOneClassShareAChartsRender,
+		"a chart waits for the class of its region":        aChartWaitsForTheClassOfItsRegion,
 	} {
 		t.Run(claim, func(t *testing.T) { test(t, newRendering(t, binary)) })
 	}
@@ -234,4 +236,53 @@ func aMissingCheckoutIsLost(t *testing.T, r *rendering) {
 	var failure *temporal.ApplicationError
 	require.ErrorAs(t, err, &failure)
 	require.Equal(t, activities.ErrorArtifactLost, failure.Type())
+}
+
+func checkoutOfAChart() map[string]string {
+	return map[string]string{
+		"chart/Chart.yaml":       "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+		"chart/templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\ndata: {version: {{ .Capabilities.KubeVersion.Version }}}\n",
+	}
+}
+
+func chartTarget(region, release string) gitops.Target {
+	t := renderTarget("shop-"+region, "chart", nil)
+	t.Region, t.Source.Helm = region, &gitops.Helm{ReleaseName: release}
+	return t
+}
+
+func regionsOfOneClassShareAChartsRender(t *testing.T, r *rendering) {
+	for region, version := range map[string]string{"eu-1": "v1.36.0", "eu-2": "v1.36.0", "us-1": "v1.37.0"} {
+		require.NoError(t, r.Blobs.PublishClass(t.Context(), region, gitops.RegionClass{KubeVersion: version}))
+	}
+	result, err := r.render(t, checkoutOfAChart(), chartTarget("eu-1", "shop"), chartTarget("eu-2", "shop"), chartTarget("us-1", "shop"), chartTarget("eu-1", ""))
+	require.NoError(t, err)
+	require.Equal(t, int32(3), r.runs.Load(), "one for each version, and one for another release name")
+	bundles := map[string]string{}
+	for _, b := range result.Bundles {
+		data, err := r.Blobs.Get(t.Context(), b.Digest)
+		require.NoError(t, err)
+		bundles[b.Target] += string(data)
+	}
+	require.Contains(t, bundles["shop-eu-2"], `{"version":"v1.36.0"}`)
+	require.Contains(t, bundles["shop-us-1"], `{"version":"v1.37.0"}`)
+	require.Contains(t, bundles["shop-eu-1"], `"name":"shop-eu-1"`, "the target's name is the release's")
+}
+
+func aChartWaitsForTheClassOfItsRegion(t *testing.T, r *rendering) {
+	r.ClassPatience = time.Minute
+	published := make(chan error)
+	go func() {
+		published <- r.Blobs.PublishClass(context.WithoutCancel(t.Context()), "eu-1", gitops.RegionClass{KubeVersion: "v1.36.0"})
+	}()
+	result, err := r.render(t, checkoutOfAChart(), chartTarget("eu-1", "shop"))
+	require.NoError(t, err)
+	require.NoError(t, <-published)
+	data, err := r.Blobs.Get(t.Context(), result.Bundles[0].Digest)
+	require.NoError(t, err)
+	require.Contains(t, string(data), `{"version":"v1.36.0"}`)
+
+	r.ClassPatience = 0
+	_, err = r.render(t, checkoutOfAChart(), chartTarget("silent", "shop"))
+	require.NoError(t, err, "a region that never spoke does not keep the others from their release")
 }

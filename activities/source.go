@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tidegate/tidegate/internal/charts"
 	"github.com/tidegate/tidegate/internal/git"
 	"github.com/tidegate/tidegate/internal/gitops"
 )
@@ -16,17 +17,22 @@ import (
 // mirrors on this worker's disk.
 type Source struct {
 	Mirrors *git.Mirrors
+	Charts  *charts.Client
 	Blobs   Blobs
-	// PollEvery is the pause between two rounds of asking every repository.
-	PollEvery time.Duration
+	// PollEvery is the pause between two rounds of asking every repository,
+	// PollChartsEvery the least one between two of those that have charts.
+	PollEvery       time.Duration
+	PollChartsEvery time.Duration
 
 	mu        sync.Mutex
 	checkouts map[string]Checkout // by repository@commit: made by this process, and not to be made again
+	charted   time.Time           // when the repositories of charts were asked last
 }
 
 // SourceAt is a commit of a repository, and where it is dialled.
 type SourceAt struct {
 	RepoURL string `json:"repoURL"`
+	Chart   string `json:"chart,omitempty"` // RepoURL has charts then, and no Git
 	gitops.Ref
 	Commit string `json:"commit"`
 }
@@ -70,20 +76,32 @@ func (s *Source) checkOut(ctx context.Context, at SourceAt) (Checkout, error) {
 		c.Ref = at.Ref
 		return c, nil
 	}
-	if err := s.Mirrors.Fetch(ctx, at.RepoURL, git.Head{Ref: "", Commit: at.Commit}); err != nil {
-		return Checkout{}, err
+	export := s.export
+	if at.Chart != "" {
+		export = s.pull
 	}
-	var tree bytes.Buffer
-	if _, err := s.Mirrors.Export(ctx, &tree, at.RepoURL, at.Commit, ""); err != nil {
-		return Checkout{}, err
-	}
-	digest, err := s.Blobs.Put(ctx, "checkout", tree.Bytes())
+	digest, err := export(ctx, at)
 	if err != nil {
-		return Checkout{}, fmt.Errorf("keep the checkout of %s: %w", key, err)
+		return Checkout{}, err
 	}
 	c := Checkout{Ref: at.Ref, Commit: at.Commit, Digest: digest}
 	s.noteCheckout(key, c)
 	return c, nil
+}
+
+// export keeps the tree of a commit as an artifact.
+func (s *Source) export(ctx context.Context, at SourceAt) (digest string, err error) {
+	if err := s.Mirrors.Fetch(ctx, at.RepoURL, git.Head{Ref: "", Commit: at.Commit}); err != nil {
+		return "", err
+	}
+	var tree bytes.Buffer
+	if _, err := s.Mirrors.Export(ctx, &tree, at.RepoURL, at.Commit, ""); err != nil {
+		return "", err
+	}
+	if digest, err = s.Blobs.Put(ctx, "checkout", tree.Bytes()); err != nil {
+		return "", fmt.Errorf("keep the checkout of %s@%s: %w", at.Repository, at.Commit, err)
+	}
+	return digest, nil
 }
 
 // maxCheckouts bounds what is remembered; what is forgotten is made again.
@@ -129,6 +147,9 @@ func readsName(delivery string, ref gitops.Ref) string {
 // concerns says whether anything that a Delivery reads differs between a commit
 // and a later one. Whatever is not known counts as different.
 func (s *Source) concerns(ctx context.Context, at SourceAt, delivery, after string) bool {
+	if at.Chart != "" {
+		return true // another version is another chart
+	}
 	var digest string
 	var paths []string
 	if found, err := s.Blobs.namedJSON(ctx, readsName(delivery, at.Ref), &digest); err != nil || !found {
@@ -179,7 +200,10 @@ func (s *Source) pollOnce(ctx context.Context) ([]Moved, error) {
 	if _, err := s.Blobs.namedJSON(ctx, CatalogName, &cat); err != nil {
 		return nil, fmt.Errorf("read the catalog: %w", err)
 	}
-	var moved []Moved
+	moved, err := s.pollCharts(ctx, chartsOf(cat))
+	if err != nil {
+		return nil, err
+	}
 	asked := map[string]answer{}
 	for _, followed := range refsOf(cat) {
 		a, ok := asked[followed.Repository]
@@ -222,19 +246,27 @@ func (a answer) differs(revision string, noted note) (commit string, differs boo
 	}
 }
 
-// refsOf lists the distinct refs of a catalog, with where each is dialled. A
+// refsOf lists the distinct Git refs of a catalog, with where each is dialled. A
 // commit cannot move and is left out.
 func refsOf(cat gitops.Catalog) []SourceAt {
+	return sourcesOf(cat, func(s gitops.Source) bool {
+		_, pinned := git.Pinned(s.Revision)
+		return s.Chart == "" && !pinned
+	})
+}
+
+// sourcesOf lists the distinct refs of a catalog's sources of one kind.
+func sourcesOf(cat gitops.Catalog, wanted func(gitops.Source) bool) []SourceAt {
 	var list []SourceAt
 	seen := map[gitops.Ref]bool{}
 	for _, d := range cat.Deliveries {
 		for _, t := range d.Targets {
-			ref := t.Source.Ref()
-			if _, pinned := git.Pinned(ref.Revision); pinned || seen[ref] {
-				continue
+			for _, source := range t.Sources() {
+				if ref := source.Ref(); !seen[ref] && wanted(source) {
+					seen[ref] = true
+					list = append(list, SourceAt{RepoURL: source.RepoURL, Chart: source.Chart, Ref: ref})
+				}
 			}
-			seen[ref] = true
-			list = append(list, SourceAt{RepoURL: t.Source.RepoURL, Ref: ref})
 		}
 	}
 	return list

@@ -8,9 +8,8 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	enumspb "go.temporal.io/api/enums/v1"
-
 	"github.com/tidegate/tidegate/activities"
+	"github.com/tidegate/tidegate/internal/charts"
 	"github.com/tidegate/tidegate/internal/git"
 	"github.com/tidegate/tidegate/internal/temporalclient"
 	"github.com/tidegate/tidegate/workflows"
@@ -26,7 +25,7 @@ const stickyTimeout = time.Second
 // control serves the workflows, and the activities that need neither a sandbox
 // nor a region.
 func (p program) control(ctx context.Context) (worker.Worker, error) {
-	if err := temporalclient.EnsureSearchAttributes(ctx, p.temporal, p.settings.Temporal.Namespace, searchAttributes()); err != nil {
+	if err := temporalclient.EnsureSearchAttributes(ctx, p.temporal, p.settings.Temporal.Namespace, workflows.SearchAttributes()); err != nil {
 		return nil, err
 	}
 	mirrors, err := git.New(git.Options{Dir: p.settings.Git.Mirrors, FileRoot: p.settings.Git.FileRoot, Credentials: credentials(p.settings.Git.Credentials, p.log)})
@@ -44,7 +43,10 @@ func (p program) control(ctx context.Context) (worker.Worker, error) {
 	register(w, workflows.RolloutType, workflows.Rollout)
 	register(w, workflows.CatalogType, workflows.Catalog)
 	register(w, workflows.PollType, workflows.Poll)
-	w.RegisterActivity(&activities.Source{Mirrors: mirrors, Blobs: blobs, PollEvery: p.settings.Git.PollInterval})
+	w.RegisterActivity(&activities.Source{
+		Mirrors: mirrors, Charts: charts.New(charts.Options{Credentials: p.chartCredentials()}), Blobs: blobs,
+		PollEvery: p.settings.Git.PollInterval, PollChartsEvery: p.settings.Git.ChartPollInterval,
+	})
 	w.RegisterActivity(&activities.Courier{Temporal: p.temporal})
 	w.RegisterActivity(&activities.Keeper{Blobs: blobs})
 	w.RegisterActivity(&activities.Librarian{
@@ -55,13 +57,4 @@ func (p program) control(ctx context.Context) (worker.Worker, error) {
 
 func register(w worker.Worker, name string, workflowFunc any) {
 	w.RegisterWorkflowWithOptions(workflowFunc, workflow.RegisterOptions{Name: name})
-}
-
-// searchAttributes are what the workflows set, with their types.
-func searchAttributes() map[string]enumspb.IndexedValueType {
-	keyword, number := enumspb.INDEXED_VALUE_TYPE_KEYWORD, enumspb.INDEXED_VALUE_TYPE_INT
-	return map[string]enumspb.IndexedValueType{
-		workflows.AttrDelivery.GetName(): keyword, workflows.AttrStage.GetName(): keyword, workflows.AttrPhase.GetName(): keyword,
-		workflows.AttrRevision.GetName(): keyword, workflows.AttrRepository.GetName(): keyword, workflows.AttrRelease.GetName(): number,
-	}
 }

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"net/url"
 	"os"
 	"strings"
 
 	"go.uber.org/zap"
 
+	"github.com/tidegate/tidegate/internal/charts"
 	"github.com/tidegate/tidegate/internal/config"
 	"github.com/tidegate/tidegate/internal/git"
 )
@@ -18,11 +20,8 @@ func credentials(list []config.Credential, log *zap.Logger) func(identity string
 		var best config.Credential
 		length := -1
 		for _, c := range list {
-			prefix, err := git.NormalizeURL(c.URL)
-			if err != nil {
-				continue // refused when the settings were read
-			}
-			if covers(prefix, identity) && len(prefix) > length {
+			prefix := prefixOf(c.URL)
+			if prefix != "" && covers(prefix, identity) && len(prefix) > length {
 				best, length = c, len(prefix)
 			}
 		}
@@ -43,4 +42,35 @@ func credentials(list []config.Credential, log *zap.Logger) func(identity string
 func covers(prefix, identity string) bool {
 	rest, ok := strings.CutPrefix(identity, prefix)
 	return ok && (rest == "" || rest[0] == '/')
+}
+
+// prefixOf is what identities below a URL begin with; a URL without a path covers
+// its whole host. It is empty for what is no URL.
+func prefixOf(raw string) string {
+	if rest, ok := strings.CutPrefix(raw, "oci://"); ok {
+		raw = "https://" + rest
+	}
+	u, err := url.Parse(raw)
+	if err == nil && strings.Trim(u.Path, "/") == "" {
+		host, err := git.NormalizeURL(strings.TrimSuffix(raw, "/") + "/x")
+		if err != nil {
+			return ""
+		}
+		return strings.TrimSuffix(host, "/x")
+	}
+	identity, err := git.NormalizeURL(raw)
+	if err != nil {
+		return ""
+	}
+	return identity
+}
+
+// chartCredentials are the same for the identity of a chart: host/path#chart.
+func (p program) chartCredentials() func(identity string) (charts.Credential, bool) {
+	find := credentials(p.settings.Git.Credentials, p.log)
+	return func(identity string) (charts.Credential, bool) {
+		place, _, _ := strings.Cut(identity, "#")
+		found, ok := find(place)
+		return charts.Credential{Username: found.Username, Password: found.Password}, ok
+	}
 }

@@ -62,9 +62,10 @@ func command() *cobra.Command {
 			return run(cmd.Context(), settings, o)
 		},
 	}
-	c.Flags().StringVar(&o.config, "config", "", "settings file (default: tidegate.yaml, then .local/tidegate.yaml)")
+	c.PersistentFlags().StringVar(&o.config, "config", "", "settings file (default: tidegate.yaml, then .local/tidegate.yaml)")
 	c.Flags().StringSliceVar(&o.roles, "roles", []string{roleControl, roleRender, roleRegions}, "what this worker does")
 	c.Flags().StringSliceVar(&o.regions, "regions", nil, "the regions that it serves (default: all of the settings)")
+	c.AddCommand(checkCommand(&o))
 	return c
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"go.temporal.io/sdk/worker"
 
@@ -34,9 +35,17 @@ func (p program) regions(open map[string]*kube.Region) []worker.Worker {
 	}
 	var workers []worker.Worker
 	for _, name := range slices.Sorted(maps.Keys(open)) {
-		for queue, slots := range map[string]int{activities.RegionQueue(name): regionSlots, activities.RegionWaitQueue(name): regionWaitSlots} {
-			w := worker.New(p.temporal, queue, worker.Options{
-				DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: slots, WorkerStopTimeout: stopTimeout, DisableRegistrationAliasing: true,
+		for _, q := range []struct {
+			name  string
+			slots int
+			beat  time.Duration // the longest between two heartbeats
+		}{
+			{activities.RegionQueue(name), regionSlots, time.Second},
+			{activities.RegionWaitQueue(name), regionWaitSlots, time.Minute},
+		} {
+			w := worker.New(p.temporal, q.name, worker.Options{
+				DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: q.slots, MaxHeartbeatThrottleInterval: q.beat,
+				WorkerStopTimeout: stopTimeout, DisableRegistrationAliasing: true,
 			})
 			w.RegisterActivity(region)
 			workers = append(workers, w)

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tidegate/tidegate/activities"
 	"github.com/tidegate/tidegate/internal/artifact"
 	"github.com/tidegate/tidegate/internal/config"
 	"github.com/tidegate/tidegate/internal/kube"
@@ -62,20 +63,33 @@ func run(ctx context.Context, settings config.Settings, o options) error {
 			return err
 		}
 	}
-	workers, err := p.workers(ctx, regions)
+	var renders runner
+	if slices.Contains(o.roles, roleRender) {
+		in, closeSandbox, err := p.openSandbox(registry)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = closeSandbox() }()
+		renders = in
+	}
+	workers, err := p.workers(ctx, regions, renders)
 	if err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	var ready atomic.Bool
 	group.Go(func() error { return serve(ctx, settings.Worker.Metrics, telemetry.Handler(registry), &ready) })
-	group.Go(func() error { return refuseTwins(ctx, log, regions) })
+	group.Go(func() error { return refuseTwins(ctx, log, regions, settings.Place) })
+	group.Go(func() error {
+		publishClasses(ctx, log, regions, activities.Blobs{Store: store}.PublishClass)
+		return nil
+	})
 	group.Go(func() error { return serveQueues(ctx, log, workers, &ready) })
 	return group.Wait()
 }
 
 // workers builds a Temporal worker for every queue of every role.
-func (p program) workers(ctx context.Context, regions map[string]*kube.Region) ([]worker.Worker, error) {
+func (p program) workers(ctx context.Context, regions map[string]*kube.Region, renders runner) ([]worker.Worker, error) {
 	var workers []worker.Worker
 	if slices.Contains(p.options.roles, roleControl) {
 		control, err := p.control(ctx)
@@ -84,8 +98,8 @@ func (p program) workers(ctx context.Context, regions map[string]*kube.Region) (
 		}
 		workers = append(workers, control)
 	}
-	if slices.Contains(p.options.roles, roleRender) {
-		workers = append(workers, p.render())
+	if renders != nil {
+		workers = append(workers, p.render(renders))
 	}
 	return append(workers, p.regions(regions)...), nil
 }

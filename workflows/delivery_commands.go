@@ -72,13 +72,16 @@ func (d *delivery) render(ctx workflow.Context, c promotion.Command) {
 
 // withURLs adds where each source is dialled.
 func withURLs(spec gitops.Delivery, sources []gitops.ResolvedSource) []activities.SourceAt {
-	urls := map[string]string{}
+	known := map[string]gitops.Source{}
 	for _, t := range spec.Targets {
-		urls[t.Source.Repository] = t.Source.RepoURL
+		for _, s := range t.Sources() {
+			known[s.Repository] = s
+		}
 	}
 	result := make([]activities.SourceAt, 0, len(sources))
 	for _, s := range sources {
-		result = append(result, activities.SourceAt{RepoURL: urls[s.Repository], Ref: s.Ref, Commit: s.Commit})
+		at := known[s.Repository]
+		result = append(result, activities.SourceAt{RepoURL: at.RepoURL, Chart: at.Chart, Ref: s.Ref, Commit: s.Commit})
 	}
 	return result
 }
@@ -91,7 +94,7 @@ func (d *delivery) start(ctx workflow.Context, c promotion.Command) {
 		WorkflowID: id, TaskQueue: TaskQueue, WorkflowTaskTimeout: TaskTimeout,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-		StaticSummary:         fmt.Sprintf("release %d (%s) into %s", in.Release, short(in.Revision), in.Stage),
+		StaticSummary:         fmt.Sprintf("release %d (%s) into %s", in.Release, gitops.ShortRevision(in.Revision), in.Stage),
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			AttrDelivery.ValueSet(d.key), AttrStage.ValueSet(c.Stage), AttrRelease.ValueSet(int64(in.Release)), AttrRevision.ValueSet(in.Revision),
 		),

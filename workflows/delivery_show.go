@@ -6,6 +6,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/tidegate/tidegate/internal/gitops"
 	"github.com/tidegate/tidegate/internal/promotion"
 )
 
@@ -26,14 +27,14 @@ func releaseText(r *promotion.ReleaseStatus) string {
 	if r == nil {
 		return "–"
 	}
-	return fmt.Sprintf("release %d (%s)", r.Number, short(r.Revision))
+	return fmt.Sprintf("release %d (%s)", r.Number, gitops.ShortRevision(r.Revision))
 }
 
 func rolloutTexts(rollouts ...*promotion.RolloutStatus) string {
 	var texts []string
 	for _, r := range rollouts {
 		if r != nil {
-			texts = append(texts, fmt.Sprintf("rollout %d of release %d (%s): %s", r.Number, r.Release, short(r.Revision), r.Phase))
+			texts = append(texts, fmt.Sprintf("rollout %d of release %d (%s): %s", r.Number, r.Release, gitops.ShortRevision(r.Revision), r.Phase))
 		}
 	}
 	if len(texts) == 0 {

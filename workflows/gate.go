@@ -103,7 +103,7 @@ func (r *rollout) waitingFor() string {
 // The gate can be answered from now on; it holds nothing but the prune step.
 func (r *rollout) openPruneGate(ctx workflow.Context) {
 	for _, t := range r.targets {
-		if t.plan.PruneNeedsApproval == "" || t.status.Phase != gitops.TargetPlanned || r.gate(pruneGate) != nil {
+		if t.plan.PruneNeedsApproval == "" || t.status.Phase.Final() || r.gate(pruneGate) != nil {
 			continue
 		}
 		now := workflow.Now(ctx)
@@ -122,6 +122,9 @@ func (t *target) passPruneGate(ctx workflow.Context) bool {
 	}
 	t.move(gitops.TargetPruneGate)
 	t.status.Message = t.plan.PruneNeedsApproval
+	if r.status.PlanDigest == "" { // what is approved is the plan of all targets
+		_ = workflow.Await(ctx, func() bool { return r.status.PlanDigest != "" })
+	}
 	r.show(ctx)
 	gate := r.gate(pruneGate)
 	_ = workflow.Await(ctx, func() bool { return gate.State != GateStateWaiting || r.ended() })

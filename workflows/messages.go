@@ -3,8 +3,10 @@ package workflows
 import (
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/tidegate/tidegate/activities"
 	"github.com/tidegate/tidegate/internal/gitops"
 	"github.com/tidegate/tidegate/internal/promotion"
 )
@@ -19,6 +21,15 @@ var (
 	AttrRevision   = temporal.NewSearchAttributeKeyKeyword("TidegateRevision")
 	AttrRepository = temporal.NewSearchAttributeKeyKeyword("TidegateRepository")
 )
+
+// SearchAttributes are the names of all of them, with their types.
+func SearchAttributes() map[string]enumspb.IndexedValueType {
+	attributes := map[string]enumspb.IndexedValueType{}
+	for _, key := range []temporal.SearchAttributeKey{AttrDelivery, AttrStage, AttrPhase, AttrRelease, AttrRevision, AttrRepository} {
+		attributes[key.GetName()] = key.GetValueType()
+	}
+	return attributes
+}
 
 // Names of signals, updates and queries.
 const (
@@ -197,6 +208,10 @@ type TargetStatus struct {
 	Issues  []gitops.ObjectIssue `json:"issues,omitempty"`
 	Changes []string             `json:"changes,omitempty"`
 }
+
+// WaitQueue is the task queue on which a target of a region waits for health.
+// What its activity says is a sentence for people.
+func WaitQueue(region string) string { return activities.RegionWaitQueue(region) }
 
 // CatalogInput starts the Catalog workflow, or goes on with it.
 type CatalogInput struct {

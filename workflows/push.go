@@ -98,9 +98,9 @@ func (p *push) say(seen activities.ObserveResult) string {
 	case seen.Missing != "":
 		return seen.Missing
 	case len(seen.Affected) > 0:
-		return fmt.Sprintf("%s is at %s; told %v", p.ref, short(seen.Commit), seen.Affected)
+		return fmt.Sprintf("%s is at %s; told %v", p.ref, gitops.ShortRevision(seen.Commit), seen.Affected)
 	default:
-		return fmt.Sprintf("%s is at %s; nothing that a Delivery reads has changed", p.ref, short(seen.Commit))
+		return fmt.Sprintf("%s is at %s; nothing that a Delivery reads has changed", p.ref, gitops.ShortRevision(seen.Commit))
 	}
 }
 
@@ -114,7 +114,7 @@ func (p *push) waitForHint(ctx workflow.Context, seen activities.ObserveResult) 
 	p.waited += p.delay
 	waiting, cancel := workflow.WithCancel(ctx)
 	defer cancel()
-	timer := workflow.NewTimerWithOptions(waiting, p.delay, workflow.TimerOptions{Summary: "Git does not show " + short(p.newest) + " yet"})
+	timer := workflow.NewTimerWithOptions(waiting, p.delay, workflow.TimerOptions{Summary: "Git does not show " + gitops.ShortRevision(p.newest) + " yet"})
 	workflow.NewSelector(ctx).
 		AddFuture(timer, func(workflow.Future) { p.pending = true }).
 		AddReceive(p.hints, func(workflow.ReceiveChannel, bool) {}).

@@ -19,13 +19,13 @@ func (r *rollout) show(ctx workflow.Context) {
 // details is the rollout as Markdown: which gate waits for what, with the
 // command to answer it, then a line for every target.
 func (r *rollout) details(ctx workflow.Context) string {
-	title := fmt.Sprintf("**%s** · release %d (%s) into %s", r.status.Phase, r.in.Release, short(r.in.Revision), r.in.Stage)
+	title := fmt.Sprintf("**%s** · release %d (%s) into %s", r.status.Phase, r.in.Release, gitops.ShortRevision(r.in.Revision), r.in.Stage)
 	if r.status.Message != "" {
 		title += " · " + r.status.Message
 	}
 	lines := []string{title, ""}
 	for _, g := range r.status.Gates {
-		lines = append(lines, fmt.Sprintf("Gate **%s**: %s %s", g.Name, g.State, g.Message), "")
+		lines = append(lines, "Gate **"+g.Name+"** "+g.standing(), "")
 		if g.State == GateStateWaiting {
 			lines = append(lines, "```", r.approveCommand(ctx, g), "```", "")
 		}
@@ -49,13 +49,6 @@ func (r *rollout) details(ctx workflow.Context) string {
 func (r *rollout) approveCommand(ctx workflow.Context, g GateStatus) string {
 	return fmt.Sprintf(`temporal workflow signal --workflow-id %s --name %s --input '{"gate":%q,"planDigest":%q,"by":"your name"}'`,
 		workflow.GetInfo(ctx).WorkflowExecution.ID, SignalApprove, g.Name, r.status.PlanDigest)
-}
-
-func short(revision string) string {
-	if len(revision) > 7 {
-		return revision[:7]
-	}
-	return revision
 }
 
 // settled is called when one target has come to an end. The Delivery is told of
@@ -111,4 +104,12 @@ func (r *rollout) send(ctx workflow.Context, event promotion.Event) {
 	if err := future.Get(ctx, nil); err != nil {
 		_ = deliverLetters(ctx, "tell the Delivery", letterToDelivery(r.in.Delivery, SignalEvent, event))
 	}
+}
+
+// standing says in words where a gate stands.
+func (g GateStatus) standing() string {
+	if g.State == GateStateWaiting {
+		return g.Message
+	}
+	return fmt.Sprintf("is %s, by %s%s", g.State, g.By, because(g.Message))
 }

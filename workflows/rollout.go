@@ -11,19 +11,24 @@ import (
 
 // Rollout takes one release into one stage: it plans every region, waits at the
 // gates, then walks each target's waves, all targets at once, and tells its
-// Delivery how it went.
+// Delivery how it went. Where there is no gate a target goes ahead as soon as its
+// own plan is made.
 func Rollout(ctx workflow.Context, in RolloutInput) (RolloutResult, error) {
 	r := newRollout(ctx, in)
 	ctx, err := r.listen(ctx)
 	if err != nil {
 		return RolloutResult{}, err
 	}
-	r.planTargets(ctx)
-	for !r.ended() && !r.passGates(ctx) {
+	if r.isFree(ctx) {
+		r.planAndDeliverTargets(ctx)
+	} else {
 		r.planTargets(ctx)
-	}
-	if !r.ended() {
-		r.deliverTargets(ctx)
+		for !r.ended() && !r.passGates(ctx) {
+			r.planTargets(ctx)
+		}
+		if !r.ended() {
+			r.deliverTargets(ctx)
+		}
 	}
 	r.conclude(ctx)
 	return RolloutResult{Phase: r.status.Phase, Message: r.status.Message, Targets: r.outcomes()}, saveRecord(ctx, RolloutID(in.Delivery, in.Stage, in.Number), r.status)

@@ -187,6 +187,28 @@ func TestARegionThatCannotBeReachedIsLeftBehind(t *testing.T) {
 	require.Contains(t, result.Message, "1 could not be reached")
 }
 
+func TestARegionThatIsSlowToPlanHoldsUpNoOther(t *testing.T) {
+	f := newFleet(t)
+	var others sync.WaitGroup
+	others.Add(4) // two waves in two regions
+	f.wait = func(_ context.Context, in activities.WaitInput) (activities.WaitResult, error) {
+		if in.Target.Region != "asia" {
+			others.Done()
+		}
+		return activities.WaitResult{Health: gitops.Healthy}, nil
+	}
+	f.plan = func(in activities.PlanInput) (gitops.PlanSummary, error) {
+		if in.Target.Region == "asia" {
+			f.mu.Unlock()
+			others.Wait()
+			f.mu.Lock()
+		}
+		return planOf(in.Target, "digest-1"), nil
+	}
+	require.Equal(t, gitops.PhaseHealthy, f.run().Phase)
+	require.NotEmpty(t, f.status().PlanDigest)
+}
+
 func TestAPlanThatIsRefusedFailsThatRegionOnly(t *testing.T) {
 	f := newFleet(t)
 	f.plan = func(in activities.PlanInput) (gitops.PlanSummary, error) {

@@ -18,9 +18,14 @@ import (
 // retries, and nothing else: what follows is the whole list of what Tidegate
 // does to the world.
 
-// Heartbeats come once a second; an attempt whose worker has died is noticed
-// within this time.
-const heartbeatTimeout = 4 * time.Second
+// An attempt whose worker has died is noticed within this time. What writes to a
+// region is few at a time: its heartbeats are sent every second, and missed
+// sooner; the others', of which there may be thousands, when four fifths have
+// passed.
+const (
+	heartbeatTimeout = 4 * time.Second
+	writeTimeout     = 3 * time.Second
+)
 
 var (
 	source    *activities.Source
@@ -56,7 +61,7 @@ func observeRef(ctx workflow.Context, in activities.ObserveInput) (result activi
 }
 
 func noteHead(ctx workflow.Context, in activities.NoteInput) error {
-	ctx = light(ctx, "remember "+short(in.Commit))
+	ctx = light(ctx, "remember "+gitops.ShortRevision(in.Commit))
 	return workflow.ExecuteActivity(ctx, source.Note, in).Get(ctx, nil)
 }
 
@@ -150,7 +155,7 @@ func saveRecord(ctx workflow.Context, id string, record RolloutStatus) error {
 
 func planTarget(ctx workflow.Context, ref activities.RolloutRef, t TargetInput) (gitops.PlanSummary, error) {
 	in := activities.PlanInput{Target: t.Target, Bundle: t.Bundle, Rollout: ref}
-	call := regionCall{region: t.Target.Region, queue: activities.RegionQueue(t.Target.Region), summary: "plan " + t.Target.Name, limit: time.Minute, total: 5 * time.Minute}
+	call := regionCall{region: t.Target.Region, queue: activities.RegionQueue(t.Target.Region), heartbeat: writeTimeout, summary: "plan " + t.Target.Name, limit: time.Minute, total: 5 * time.Minute}
 	result := gitops.PlanSummary{Target: t.Target.Name, Region: t.Target.Region}
 	lost, err := call.run(ctx, region.Plan, in, &result)
 	if lost != "" {
@@ -162,7 +167,7 @@ func planTarget(ctx workflow.Context, ref activities.RolloutRef, t TargetInput) 
 func applyStep(ctx workflow.Context, in activities.ApplyInput, step gitops.Step) (result activities.StepResult, err error) {
 	name := in.Target.Region
 	call := regionCall{
-		region: name, queue: activities.RegionQueue(name), limit: deadline, total: deadline,
+		region: name, queue: activities.RegionQueue(name), heartbeat: writeTimeout, limit: deadline, total: deadline,
 		summary: fmt.Sprintf("%s: %s wave %d, %d objects", in.Target.Name, step.Phase, step.Wave, step.Apply),
 	}
 	lost, err := call.run(ctx, region.Apply, in, &result)
@@ -175,7 +180,7 @@ func applyStep(ctx workflow.Context, in activities.ApplyInput, step gitops.Step)
 func waitStep(ctx workflow.Context, in activities.WaitInput, step gitops.Step) (result activities.WaitResult, err error) {
 	name := in.Target.Region
 	call := regionCall{
-		region: name, queue: activities.RegionWaitQueue(name), limit: in.Deadline + time.Minute, total: in.Deadline + 2*time.Minute,
+		region: name, queue: activities.RegionWaitQueue(name), heartbeat: heartbeatTimeout, limit: in.Deadline + time.Minute, total: in.Deadline + 2*time.Minute,
 		summary: fmt.Sprintf("%s: %s wave %d healthy?", in.Target.Name, step.Phase, step.Wave),
 	}
 	lost, err := call.run(ctx, region.Wait, in, &result)
@@ -196,6 +201,7 @@ func probeRegion(ctx workflow.Context, name string) error {
 // regionCall is one activity on a region's queue.
 type regionCall struct {
 	region, queue, summary string
+	heartbeat              time.Duration // without which an attempt counts as dead
 	limit                  time.Duration // of one attempt
 	total                  time.Duration // of all attempts
 }
@@ -207,7 +213,7 @@ func (c regionCall) run(ctx workflow.Context, activity, in, result any) (lost st
 	for {
 		ctx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 			TaskQueue: c.queue, ScheduleToStartTimeout: 15 * time.Second, StartToCloseTimeout: c.limit, ScheduleToCloseTimeout: c.total,
-			HeartbeatTimeout: heartbeatTimeout, RetryPolicy: retry, Summary: c.summary,
+			HeartbeatTimeout: c.heartbeat, RetryPolicy: retry, Summary: c.summary,
 		})
 		err := workflow.ExecuteActivity(ctx, activity, in).Get(ctx, result)
 		if !isScheduleToStart(err) {

@@ -22,8 +22,36 @@ type target struct {
 // be reached is marked and left behind.
 func (r *rollout) planTargets(ctx workflow.Context) {
 	r.forEach(ctx, func(ctx workflow.Context, t *target) { t.makePlan(ctx) })
+	r.planned(ctx)
+}
+
+// planned is called once every target has been planned.
+func (r *rollout) planned(ctx workflow.Context) {
 	r.status.PlanDigest = r.planDigest()
 	r.mark(ctx, "plan")
+}
+
+// isFree says whether nobody has to see the plans before they are carried out.
+func (r *rollout) isFree(ctx workflow.Context) bool {
+	return r.granted && len(r.in.Gates) == 0 && workflow.GetVersion(ctx, "plan-and-deliver", workflow.DefaultVersion, 1) == 1
+}
+
+// planAndDeliverTargets takes every target from its plan to its end on its own: a
+// region that is slow to answer, or does not, holds up no other.
+func (r *rollout) planAndDeliverTargets(ctx workflow.Context) {
+	r.advance(ctx, gitops.PhaseProgressing, "")
+	left := len(r.targets)
+	r.forEach(ctx, func(ctx workflow.Context, t *target) {
+		t.makePlan(ctx)
+		if left--; left == 0 {
+			r.planned(ctx)
+			r.openPruneGate(ctx)
+		}
+		if t.status.Phase == gitops.TargetPlanned {
+			t.deliver(ctx)
+		}
+	})
+	r.mark(ctx, "healthy")
 }
 
 func (t *target) makePlan(ctx workflow.Context) {

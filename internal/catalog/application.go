@@ -29,6 +29,7 @@ type application struct {
 	Spec     struct {
 		Project     string      `yaml:"project"`
 		Source      *source     `yaml:"source"`
+		Sources     []source    `yaml:"sources"`
 		Destination destination `yaml:"destination"`
 		SyncPolicy  syncPolicy  `yaml:"syncPolicy"`
 	} `yaml:"spec"`
@@ -80,7 +81,7 @@ func (l *loader) readApplication(n *yaml.Node, set string, out reporter) (candid
 	for _, f := range app.Metadata.Finalizers {
 		t.Finalizer = t.Finalizer || f == resourcesFinalizer || strings.HasPrefix(f, resourcesFinalizer+"/")
 	}
-	t.Source = l.readSource(n, app.Spec.Source, out)
+	t.Source, t.More = l.readSources(n, app.Spec.Source, app.Spec.Sources, out)
 	t.Region = l.readDestination(n, app.Spec.Destination, out)
 	t.SyncPolicy = app.Spec.SyncPolicy.read(near(n, "spec", "syncPolicy"), out)
 	return candidate{Target: t, set: set, file: out.file, line: n.Line}, out.count() == before

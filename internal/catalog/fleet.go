@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidegate/tidegate/internal/config/spelling"
 	"github.com/tidegate/tidegate/internal/gitops"
+	"github.com/tidegate/tidegate/internal/spelling"
 )
 
 // Labels that every region has, for selectors only.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidegate/tidegate/internal/config/spelling"
 	"github.com/tidegate/tidegate/internal/gitops"
+	"github.com/tidegate/tidegate/internal/spelling"
 )
 
 // Options are what a catalog is read with.

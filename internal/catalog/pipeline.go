@@ -3,8 +3,8 @@ package catalog
 import (
 	"slices"
 
-	"github.com/tidegate/tidegate/internal/config/spelling"
 	"github.com/tidegate/tidegate/internal/gitops"
+	"github.com/tidegate/tidegate/internal/spelling"
 )
 
 // pipelineSpec is the spec of a Pipeline document.

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/tidegate/tidegate/internal/config/spelling"
+	"github.com/tidegate/tidegate/internal/spelling"
 )
 
 //go:embed fields.yaml
@@ -112,6 +113,7 @@ var checks = map[string]func(*yaml.Node) string{
 	"any":     func(*yaml.Node) string { return "" },
 	"string":  checkString,
 	"bool":    checkBool,
+	"number":  checkNumber,
 	"strings": checkStrings,
 	"map":     checkMap,
 }
@@ -129,6 +131,13 @@ func checkString(n *yaml.Node) string {
 func checkBool(n *yaml.Node) string {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" {
 		return "must be true or false"
+	}
+	return ""
+}
+
+func checkNumber(n *yaml.Node) string {
+	if _, err := strconv.ParseUint(n.Value, 10, 31); n.Kind != yaml.ScalarNode || err != nil {
+		return "must be a number that is not negative"
 	}
 	return ""
 }

@@ -7,8 +7,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/tidegate/tidegate/internal/config/spelling"
 	"github.com/tidegate/tidegate/internal/gitops"
+	"github.com/tidegate/tidegate/internal/spelling"
 )
 
 // syncPolicy is the part of spec.syncPolicy that is supported.

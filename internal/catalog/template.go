@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/tidegate/tidegate/internal/config/spelling"
+	"github.com/tidegate/tidegate/internal/spelling"
 )
 
 const maxRendered = 1 << 20 // bytes of one rendered string

@@ -32,11 +32,14 @@ func (s Settings) check(doc document) error {
 	refuse(address("worker.metrics", s.Worker.Metrics), "worker", "metrics")
 	refuse(required("git.mirrors", s.Git.Mirrors), "git", "mirrors")
 	refuse(positive("git.pollInterval", s.Git.PollInterval), "git", "pollInterval")
+	refuse(positive("git.chartPollInterval", s.Git.ChartPollInterval), "git", "chartPollInterval")
 	for i, c := range s.Git.Credentials {
 		refuse(c.check(), "git", "credentials", i)
 	}
 	refuse(required("render.binary", s.Render.Binary), "render", "binary")
 	refuse(positive("render.timeout", s.Render.Timeout), "render", "timeout")
+	refuse(sandboxName(s.Render.Sandbox), "render", "sandbox")
+	refuse(slots(s.Render.Slots), "render", "slots")
 	for i, r := range s.Regions {
 		refuse(r.check(), "regions", i)
 	}
@@ -95,6 +98,23 @@ func (c Credential) check() error {
 		return errors.New("a credential's url must not hold a user; write it as username and passwordFile")
 	case c.PasswordFile == "":
 		return fmt.Errorf("the credential for %s has no passwordFile", c.URL)
+	}
+	return nil
+}
+
+func sandboxName(name string) error {
+	if name != SandboxNative && name != SandboxNone {
+		return fmt.Errorf("render.sandbox is %q; it must be %s, or %s to run without one", name, SandboxNative, SandboxNone)
+	}
+	return nil
+}
+
+// maxSlots is what a sandbox can keep.
+const maxSlots = 500
+
+func slots(n int) error {
+	if n < 1 || n > maxSlots {
+		return fmt.Errorf("render.slots must be from 1 to %d", maxSlots)
 	}
 	return nil
 }

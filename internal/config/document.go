@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/tidegate/tidegate/internal/config/spelling"
+	"github.com/tidegate/tidegate/internal/spelling"
 )
 
 // document is a settings file as it was written, for the places of mistakes.
@@ -77,10 +77,15 @@ func (d document) walkGroup(n *yaml.Node, t reflect.Type, path string, report fu
 	}
 }
 
+// unwritten marks a field that no file sets.
+const unwritten = "-"
+
 func keysOf(t reflect.Type) map[string]reflect.Type {
 	keys := map[string]reflect.Type{}
 	for f := range t.Fields() {
-		keys[f.Tag.Get("yaml")] = f.Type
+		if name := f.Tag.Get("yaml"); name != unwritten {
+			keys[name] = f.Type
+		}
 	}
 	return keys
 }
@@ -88,7 +93,9 @@ func keysOf(t reflect.Type) map[string]reflect.Type {
 func names(t reflect.Type) []string {
 	var all []string
 	for f := range t.Fields() {
-		all = append(all, f.Tag.Get("yaml"))
+		if name := f.Tag.Get("yaml"); name != unwritten {
+			all = append(all, name)
+		}
 	}
 	return all
 }

@@ -70,6 +70,7 @@ func locate(path string) (string, error) {
 func parse(path string, data []byte) (Settings, document, error) {
 	doc := document{file: path}
 	s := defaults()
+	s.File = path
 	if err := yaml.Unmarshal(data, &doc.root); err != nil {
 		return s, doc, doc.explain(err)
 	}
@@ -93,5 +94,6 @@ func (r *Region) UnmarshalYAML(node *yaml.Node) error {
 		return err
 	}
 	*r = Region(p)
+	r.Line = node.Line
 	return nil
 }

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/tidegate/tidegate/internal/gitops"
@@ -21,6 +22,8 @@ type Settings struct {
 	Git       Git       `yaml:"git"`
 	Render    Render    `yaml:"render"`
 	Regions   []Region  `yaml:"regions"`
+	// File is the path of the file that they were read from.
+	File string `yaml:"-"`
 }
 
 // Temporal says where the Temporal server is.
@@ -74,7 +77,10 @@ type Git struct {
 	FileRoot     string        `yaml:"fileRoot"`
 	Mirrors      string        `yaml:"mirrors"`      // a folder
 	PollInterval time.Duration `yaml:"pollInterval"` // how often every repository is asked
-	Credentials  []Credential  `yaml:"credentials"`
+	// ChartPollInterval is how often repositories of charts are asked for versions
+	// that are not named exactly.
+	ChartPollInterval time.Duration `yaml:"chartPollInterval"`
+	Credentials       []Credential  `yaml:"credentials"`
 }
 
 // Credential opens every repository whose URL begins with URL.
@@ -88,7 +94,18 @@ type Credential struct {
 type Render struct {
 	Binary  string        `yaml:"binary"` // looked up in PATH when it has no slash
 	Timeout time.Duration `yaml:"timeout"`
+	// Sandbox is what a render runs in: SandboxNative, or SandboxNone, which keeps
+	// it neither from the network nor from this machine's files.
+	Sandbox string `yaml:"sandbox"`
+	// Slots is how many sandboxes wait for a render, ready to be used.
+	Slots int `yaml:"slots"`
 }
+
+// The sandboxes.
+const (
+	SandboxNative = "native"
+	SandboxNone   = "none"
+)
 
 // Region is one Kubernetes API server, and how a worker reaches it: by a
 // kubeconfig, or from within it.
@@ -101,6 +118,8 @@ type Region struct {
 	Aliases    []string          `yaml:"aliases"`  // other names and servers for it in the catalog
 	QPS        float64           `yaml:"qps"`      // requests a second
 	InFlight   int               `yaml:"inFlight"` // requests at a time
+	// Line is where the settings file declares it.
+	Line int `yaml:"-"`
 }
 
 // defaults are the settings of a file that says nothing. Paths are relative to
@@ -114,8 +133,8 @@ func defaults() Settings {
 		API:       API{Listen: "127.0.0.1:8081"},
 		Metrics:   Metrics{Listen: "127.0.0.1:9090"},
 		Worker:    Worker{Metrics: "127.0.0.1:9091"},
-		Git:       Git{Mirrors: "mirrors", PollInterval: 2 * time.Minute},
-		Render:    Render{Binary: "tidegate-render", Timeout: 30 * time.Second},
+		Git:       Git{Mirrors: "mirrors", PollInterval: 2 * time.Minute, ChartPollInterval: 5 * time.Minute},
+		Render:    Render{Binary: "tidegate-render", Timeout: 30 * time.Second, Sandbox: SandboxNative, Slots: 10},
 	}
 }
 
@@ -130,6 +149,16 @@ func (s Settings) Fleet() []gitops.Region {
 		fleet = append(fleet, gitops.Region{Name: r.Name, Labels: r.Labels, Aliases: r.Aliases})
 	}
 	return fleet
+}
+
+// Place is where the settings declare the named region: "file:line: regions[i]".
+func (s Settings) Place(region string) string {
+	for i, r := range s.Regions {
+		if r.Name == region {
+			return fmt.Sprintf("%s:%d: regions[%d]", s.File, r.Line, i)
+		}
+	}
+	return region
 }
 
 // Region returns the settings of the named region, and whether there are any.

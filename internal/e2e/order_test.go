@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,6 +107,10 @@ func TestABadImageDoesNotBlockItsFix(t *testing.T) {
 	bad := w.push(files{"app/web.yaml": workload{name: "web", image: "example.com/web:2", fail: "no such image"}.String()})
 	stuck := w.untilRunning("dev", bad, "waits for pods that never get ready", func(r workflows.RolloutStatus) bool {
 		return r.Targets[0].Phase == gitops.TargetWaiting
+	})
+	w.until("the command says which object is waited for", func(context.Context) (bool, any) {
+		said, err := w.tidegate("rollout", "get", fmt.Sprintf("%s/dev/%d", w.delivery(), stuck.Number))
+		return err == nil && strings.Contains(said, " done after "), said
 	})
 	fix := w.push(web("example.com/web:3"))
 	w.untilDelivered(fix)

@@ -1,9 +1,11 @@
 package e2e_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
 
 	"github.com/tidegate/tidegate/internal/gitops"
 	"github.com/tidegate/tidegate/internal/promotion"
@@ -54,6 +56,17 @@ func TestWorkflowsThatAreEndedFromOutside(t *testing.T) {
 		state := w.state()
 		require.Equal(t, before.NextRelease, state.Newest(), "the numbers go on")
 		require.NotEmpty(t, state.Rollouts)
+	})
+
+	w.step("a terminated Delivery comes back by itself", func(t *testing.T) {
+		before := w.state()
+		require.NoError(t, w.temporal.TerminateWorkflow(t.Context(), workflows.DeliveryID(w.delivery()), "", "a test"))
+		w.until("the Delivery runs again", func(ctx context.Context) (bool, any) {
+			d, err := w.temporal.DescribeWorkflow(ctx, workflows.DeliveryID(w.delivery()), "")
+			return err == nil && d.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, err
+		})
+		require.Equal(t, before.NextRelease, w.state().NextRelease, "nothing is delivered anew")
+		require.Equal(t, before.NextRollout, w.state().NextRollout)
 	})
 
 	w.step("a Delivery that is terminated while a rollout runs finds it again", func(t *testing.T) {

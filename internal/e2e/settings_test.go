@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,6 +16,17 @@ import (
 const webhookSecret = "a secret of the tests"
 
 func (w *world) settingsFile() string { return filepath.Join(w.dir, "tidegate.yaml") }
+
+// theSandbox is what renders run in on this host. It is found out once.
+func theSandbox(bin string) string {
+	foundSandbox.Do(func() { sandboxName = stack.Sandbox(bin) })
+	return sandboxName
+}
+
+var (
+	foundSandbox sync.Once
+	sandboxName  string
+)
 
 // writeSettings writes the settings of both programs. The regions are those of
 // the world's stages, each with the label that its stage selects.
@@ -28,8 +40,8 @@ func (w *world) writeSettings() {
 	fmt.Fprintf(&b, "api: {listen: %q}\n", s.API.Listen)
 	fmt.Fprintf(&b, "metrics: {listen: %q}\n", s.Metrics.Listen)
 	fmt.Fprintf(&b, "worker: {metrics: %q}\n", s.Worker.Metrics)
-	fmt.Fprintf(&b, "git: {mirrors: %q, pollInterval: %s}\n", filepath.Join(w.dir, "mirrors"), w.options.poll)
-	fmt.Fprintf(&b, "render: {binary: %q}\n", filepath.Join(w.bin, "tidegate-render"))
+	fmt.Fprintf(&b, "git: {mirrors: %q, pollInterval: %s, chartPollInterval: 1s}\n", filepath.Join(w.dir, "mirrors"), w.options.poll)
+	fmt.Fprintf(&b, "render: {binary: %q, sandbox: %s}\n", filepath.Join(w.bin, "tidegate-render"), theSandbox(w.bin))
 	b.WriteString("regions:\n")
 	for _, st := range w.options.stages {
 		for _, name := range st.regions {
@@ -53,6 +65,11 @@ func (w *world) write(name, content string) {
 // applicationSet declares an Application for every region of the world; its
 // targets are called name-region. Each folder of a repository may be one.
 func (w *world) applicationSet(name, repoURL, revision, path string) string {
+	return w.applicationSetOf(name, fmt.Sprintf("{repoURL: %q, targetRevision: %q, path: %q}", repoURL, revision, path))
+}
+
+// applicationSetOf is applicationSet with the source as it is written.
+func (w *world) applicationSetOf(name, source string) string {
 	return fmt.Sprintf(`---
 apiVersion: argoproj.io/v1alpha1
 kind: ApplicationSet
@@ -66,12 +83,12 @@ spec:
       name: '%[1]s-{{name}}'
     spec:
       project: default
-      source: {repoURL: %[2]q, targetRevision: %[3]q, path: %[4]q}
+      source: %[2]s
       destination: {name: '{{name}}', namespace: %[1]s}
       syncPolicy:
         automated: {prune: true, selfHeal: true}
         syncOptions: [CreateNamespace=true]
-`, name, repoURL, revision, path)
+`, name, source)
 }
 
 // pipeline groups the targets of an ApplicationSet into the world's stages.

@@ -34,6 +34,8 @@ const (
 // Error implements error.
 func (k Kind) Error() string { return string(k) }
 
+const nearbyCount = 5 // names in Error.Nearby, at most
+
 // Error is every error that this package returns. It never holds a password: the
 // repository is named by its identity.
 type Error struct {

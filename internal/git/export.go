@@ -15,6 +15,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"github.com/tidegate/tidegate/internal/gitops"
 )
 
 // maxExportFiles bounds the number of files in one Export.
@@ -43,17 +45,17 @@ type Exported struct {
 func (m *Mirrors) Export(ctx context.Context, to io.Writer, url, commit, folder string) (Exported, error) {
 	var done Exported
 	out := &countingWriter{to: to}
-	err := m.read(ctx, url, commit, func(loc location, repo *mirror, head Head) error {
+	err := m.read(ctx, url, commit, func(repository gitops.Repository, repo *mirror, head Head) error {
 		return repo.useAlone(func(store *filesystem.Storage) error {
 			job := export{
-				ctx: ctx, loc: loc, head: head, folder: folder, store: store, limit: m.options.ExportLimit,
+				ctx: ctx, repository: repository, head: head, folder: folder, store: store, limit: m.options.ExportLimit,
 			}
 			err := job.run(out)
 			done = job.done
 			if err != nil && KindOf(err) == "" && out.count > 0 {
 				// A second try would append to what was written.
-				m.mirror(loc).forget()
-				return &Error{Kind: KindUnavailable, Repository: loc.identity, Attempt: "export " + head.Commit, Err: err}
+				m.mirror(repository).forget()
+				return &Error{Kind: KindUnavailable, Repository: repository.Identity, Attempt: "export " + head.Commit, Err: err}
 			}
 			return err
 		})
@@ -63,12 +65,12 @@ func (m *Mirrors) Export(ctx context.Context, to io.Writer, url, commit, folder 
 
 // export is one Export under way.
 type export struct {
-	ctx    context.Context
-	loc    location
-	head   Head
-	folder string
-	store  *filesystem.Storage
-	limit  int64
+	ctx        context.Context
+	repository gitops.Repository
+	head       Head
+	folder     string
+	store      *filesystem.Storage
+	limit      int64
 
 	trees *trees
 	items []item
@@ -89,7 +91,7 @@ func (x *export) run(to io.Writer) error {
 	if x.trees, err = openTrees(x.store, plumbing.NewHash(x.head.Commit)); err != nil {
 		return err
 	}
-	entry, err := x.trees.mustFind(x.loc, x.head, x.folder)
+	entry, err := x.trees.mustFind(x.repository, x.head, x.folder)
 	if err != nil {
 		return err
 	}
@@ -192,7 +194,7 @@ func (x *export) writeContent(to io.Writer, it item) error {
 
 func (x *export) refuse(name, reason string) *Error {
 	return &Error{
-		Kind: KindContent, Repository: x.loc.identity,
+		Kind: KindContent, Repository: x.repository.Identity,
 		Attempt: "export " + path.Join(x.folder, name) + " of commit " + x.head.Commit, Reason: reason,
 	}
 }

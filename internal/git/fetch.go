@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"github.com/tidegate/tidegate/internal/gitops"
 )
 
 // keptCommits is how many of the newest commits survive when a mirror is packed
@@ -23,72 +25,72 @@ const maxNoted = 1000
 // commit at the same time share one fetch, which goes on when one of them gives
 // up.
 func (m *Mirrors) Fetch(ctx context.Context, url string, head Head) error {
-	loc, head, err := m.target(url, head)
+	repository, head, err := m.target(url, head)
 	if err != nil {
 		return err
 	}
-	return m.ensure(ctx, loc, head)
+	return m.ensure(ctx, repository, head)
 }
 
 // Has says whether a commit's files are in the mirror. It asks no server.
 func (m *Mirrors) Has(_ context.Context, url, commit string) (bool, error) {
-	loc, head, err := m.target(url, Head{Commit: commit})
+	repository, head, err := m.target(url, Head{Commit: commit})
 	if err != nil {
 		return false, err
 	}
-	return m.mirror(loc).has(plumbing.NewHash(head.Commit)), nil
+	return m.mirror(repository).has(plumbing.NewHash(head.Commit)), nil
 }
 
-func (m *Mirrors) target(url string, head Head) (location, Head, error) {
-	loc, err := parseURL(url)
+func (m *Mirrors) target(url string, head Head) (gitops.Repository, Head, error) {
+	repository, err := parseURL(url)
 	if err != nil {
-		return location{}, Head{}, err
+		return gitops.Repository{}, Head{}, err
 	}
 	pinned, ok := Pinned(head.Commit)
 	if !ok {
-		return location{}, Head{}, &Error{
-			Kind: KindRevision, Repository: loc.identity, Attempt: "fetch " + quoteShort(head.Commit),
+		return gitops.Repository{}, Head{}, &Error{
+			Kind: KindRevision, Repository: repository.Identity, Attempt: "fetch " + quoteShort(head.Commit),
 			Reason: "a commit is named by 40 hex digits; resolve the revision first",
 		}
 	}
 	pinned.Ref = head.Ref
-	return loc, pinned, nil
+	return repository, pinned, nil
 }
 
-func (m *Mirrors) ensure(ctx context.Context, loc location, head Head) error {
-	if m.mirror(loc).has(plumbing.NewHash(head.Commit)) {
+func (m *Mirrors) ensure(ctx context.Context, repository gitops.Repository, head Head) error {
+	if m.mirror(repository).has(plumbing.NewHash(head.Commit)) {
 		return nil
 	}
-	return m.share(ctx, "fetch", loc, head, m.fetch)
+	return m.share(ctx, "fetch", repository, head, m.fetch)
 }
 
 // share runs one piece of work for all who want it now. It outlives the caller
 // who happened to be first.
 func (m *Mirrors) share(
-	ctx context.Context, verb string, loc location, head Head, work func(context.Context, location, Head) error,
+	ctx context.Context, verb string, repository gitops.Repository, head Head, work func(context.Context, gitops.Repository, Head) error,
 ) error {
-	done := m.flights.DoChan(verb+" "+loc.identity+" "+head.Commit, func() (any, error) {
+	done := m.flights.DoChan(verb+" "+repository.Identity+" "+head.Commit, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.options.FetchTimeout)
 		defer cancel()
-		mirror := m.mirror(loc)
+		mirror := m.mirror(repository)
 		release, err := mirror.lock.take(ctx)
 		if err != nil {
-			return nil, unavailable(ctx, loc, "lock the mirror", err)
+			return nil, unavailable(ctx, repository, "lock the mirror", err)
 		}
 		defer release()
-		return nil, work(ctx, loc, head)
+		return nil, work(ctx, repository, head)
 	})
 	select {
 	case result := <-done:
 		return result.Err
 	case <-ctx.Done():
-		return interrupted(ctx, loc.identity, verb+" "+head.Commit)
+		return interrupted(ctx, repository.Identity, verb+" "+head.Commit)
 	}
 }
 
 // fetch runs under the mirror's lock.
-func (m *Mirrors) fetch(ctx context.Context, loc location, head Head) error {
-	mirror := m.mirror(loc)
+func (m *Mirrors) fetch(ctx context.Context, repository gitops.Repository, head Head) error {
+	mirror := m.mirror(repository)
 	mirror.forget() // another process, or the one before us, may have fetched it
 	if mirror.has(plumbing.NewHash(head.Commit)) {
 		return nil
@@ -96,40 +98,40 @@ func (m *Mirrors) fetch(ctx context.Context, loc location, head Head) error {
 	if mirror.packs() >= m.options.MaxPacks {
 		m.packAnew(ctx, mirror)
 	}
-	if err := m.receive(ctx, mirror, loc, head); err != nil {
+	if err := m.receive(ctx, mirror, repository, head); err != nil {
 		return err
 	}
 	if mirror.has(plumbing.NewHash(head.Commit)) {
 		return nil
 	}
-	return m.fetchAnew(ctx, loc, head)
+	return m.fetchAnew(ctx, repository, head)
 }
 
 // fetchAnew throws the mirror away first. It runs under the mirror's lock.
-func (m *Mirrors) fetchAnew(ctx context.Context, loc location, head Head) error {
-	mirror := m.mirror(loc)
+func (m *Mirrors) fetchAnew(ctx context.Context, repository gitops.Repository, head Head) error {
+	mirror := m.mirror(repository)
 	if err := mirror.remove(); err != nil {
-		return unavailable(ctx, loc, "replace the mirror", err)
+		return unavailable(ctx, repository, "replace the mirror", err)
 	}
-	if err := m.receive(ctx, mirror, loc, head); err != nil {
+	if err := m.receive(ctx, mirror, repository, head); err != nil {
 		return err
 	}
 	if !mirror.has(plumbing.NewHash(head.Commit)) {
 		return &Error{
-			Kind: KindDamaged, Repository: loc.identity, Attempt: "fetch " + head.Commit,
+			Kind: KindDamaged, Repository: repository.Identity, Attempt: "fetch " + head.Commit,
 			Reason: "what the server sent is not a commit with its files; check the repository with git fsck",
 		}
 	}
 	return nil
 }
 
-func (m *Mirrors) receive(ctx context.Context, mirror *mirror, loc location, head Head) error {
-	from, err := m.remote(loc)
+func (m *Mirrors) receive(ctx context.Context, mirror *mirror, repository gitops.Repository, head Head) error {
+	from, err := m.remote(repository)
 	if err != nil {
 		return err
 	}
 	if err := create(mirror.dir); err != nil {
-		return unavailable(ctx, loc, "fetch "+head.Commit, err)
+		return unavailable(ctx, repository, "fetch "+head.Commit, err)
 	}
 	defer mirror.sweep()
 	defer mirror.forget()
@@ -189,11 +191,11 @@ func copyNewest(ctx context.Context, fresh, old string) error {
 }
 
 // unavailable describes a failure of this machine: its disk, its limits.
-func unavailable(ctx context.Context, loc location, attempt string, err error) *Error {
+func unavailable(ctx context.Context, repository gitops.Repository, attempt string, err error) *Error {
 	if ctx.Err() != nil {
-		return interrupted(ctx, loc.identity, attempt)
+		return interrupted(ctx, repository.Identity, attempt)
 	}
-	return &Error{Kind: KindUnavailable, Repository: loc.identity, Attempt: attempt, Err: err}
+	return &Error{Kind: KindUnavailable, Repository: repository.Identity, Attempt: attempt, Err: err}
 }
 
 // isMachine says whether a read failed for a reason that no new fetch cures.

@@ -16,6 +16,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"github.com/tidegate/tidegate/internal/gitops"
 )
 
 const (
@@ -43,17 +45,17 @@ type mirror struct {
 var unsafeInName = regexp.MustCompile(`[^a-zA-Z0-9.-]+`)
 
 // mirror returns the mirror of a repository; nothing of it need exist on disk.
-func (m *Mirrors) mirror(loc location) *mirror {
+func (m *Mirrors) mirror(repository gitops.Repository) *mirror {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	found, ok := m.mirrors[loc.identity]
+	found, ok := m.mirrors[repository.Identity]
 	if !ok {
-		sum := sha256.Sum256([]byte(loc.identity))
-		name := unsafeInName.ReplaceAllString(loc.identity, "-")
+		sum := sha256.Sum256([]byte(repository.Identity))
+		name := unsafeInName.ReplaceAllString(repository.Identity, "-")
 		name = name[:min(len(name), 80)] + "-" + hex.EncodeToString(sum[:8]) + ".git"
 		dir := filepath.Join(m.options.Dir, name)
 		found = &mirror{dir: dir, lock: newWriteLock(dir + ".lock")}
-		m.mirrors[loc.identity] = found
+		m.mirrors[repository.Identity] = found
 	}
 	found.lastUsed.Store(time.Now().UnixNano())
 	m.closeOldest()

@@ -12,6 +12,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	"golang.org/x/sync/singleflight"
+
+	"github.com/tidegate/tidegate/internal/gitops"
 )
 
 // Options are the settings of Mirrors. Dir is required; a zero value elsewhere
@@ -102,11 +104,11 @@ func (o *Options) setDefaults() {
 	}
 }
 
-func (m *Mirrors) auth(loc location) transport.AuthMethod {
+func (m *Mirrors) auth(repository gitops.Repository) transport.AuthMethod {
 	if m.options.Credentials == nil {
 		return nil
 	}
-	c, ok := m.options.Credentials(loc.identity)
+	c, ok := m.options.Credentials(repository.Identity)
 	switch {
 	case !ok:
 		return nil
@@ -119,11 +121,11 @@ func (m *Mirrors) auth(loc location) transport.AuthMethod {
 // List asks a repository for all of its refs with one request: what a poll
 // compares, and what any number of revisions can be resolved against.
 func (m *Mirrors) List(ctx context.Context, url string) (Refs, error) {
-	loc, err := parseURL(url)
+	repository, err := parseURL(url)
 	if err != nil {
 		return Refs{}, err
 	}
-	from, err := m.remote(loc)
+	from, err := m.remote(repository)
 	if err != nil {
 		return Refs{}, err
 	}

@@ -5,6 +5,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/tidegate/tidegate/internal/gitops"
+	"github.com/tidegate/tidegate/internal/spelling"
 )
 
 var (
@@ -32,7 +37,8 @@ type Refs struct {
 
 // Resolve finds the commit that a catalog's targetRevision names, in this order:
 // nothing or "HEAD" is the default branch; a full commit is itself; refs/... is
-// that ref; then a branch of that name, then a tag. The error, of KindRevision,
+// that ref; then a branch of that name, then a tag; then, where it is a range of
+// versions, the tag with the highest version in it. The error, of KindRevision,
 // names the nearest refs that exist.
 func (r Refs) Resolve(revision string) (Head, error) {
 	if revision == "" {
@@ -46,7 +52,31 @@ func (r Refs) Resolve(revision string) (Head, error) {
 			return Head{Ref: ref, Commit: commit}, nil
 		}
 	}
+	if head, ok := r.highest(revision); ok {
+		return head, nil
+	}
 	return Head{}, r.missing(revision)
+}
+
+// highest finds the tag with the highest version in a range. As Argo CD has it,
+// tags may begin with v, and pre-releases count only when the range names one.
+func (r Refs) highest(revision string) (head Head, ok bool) {
+	if !gitops.MayBeRange(revision) {
+		return Head{}, false
+	}
+	constraint, err := semver.NewConstraint(revision)
+	if err != nil {
+		return Head{}, false
+	}
+	var best *semver.Version
+	for _, ref := range slices.Sorted(maps.Keys(r.Commits)) {
+		tag, isTag := strings.CutPrefix(ref, "refs/tags/")
+		version, err := semver.NewVersion(tag)
+		if isTag && err == nil && constraint.Check(version) && (best == nil || version.GreaterThan(best)) {
+			best, head, ok = version, Head{Ref: ref, Commit: r.Commits[ref]}, true
+		}
+	}
+	return head, ok
 }
 
 // Pinned says whether a revision is a full commit, which nothing can move and no
@@ -75,10 +105,12 @@ func (r Refs) missing(revision string) *Error {
 		e.Reason = "its HEAD names a branch that does not exist; name a branch or set the server's default branch"
 	case shortSHA.MatchString(revision):
 		e.Reason = "no branch or tag has this name; a commit is written with all of its 40 digits"
+	case gitops.MayBeRange(revision):
+		e.Reason = "no tag has a version in this range, and no branch or tag has this name"
 	default:
 		e.Reason = "no branch, tag or ref has this name"
 	}
-	e.Nearby = nearest(revision, r.shortNames(revision))
+	e.Nearby = spelling.Closest(revision, r.shortNames(revision), nearbyCount)
 	return e
 }
 

@@ -38,6 +38,28 @@ func TestRevisionResolvesToCommit(t *testing.T) {
 	}
 }
 
+func TestARangeIsTheHighestTagInIt(t *testing.T) {
+	refs := git.Refs{Repository: "example.com/org/repo", Default: "refs/heads/main", Commits: map[string]string{
+		"refs/heads/main": sha("a"), "refs/heads/1.x": sha("b"), "refs/tags/v1.2.0": sha("1"), "refs/tags/1.10.0": sha("2"),
+		"refs/tags/v2.0.0": sha("3"), "refs/tags/v2.1.0-rc.1": sha("4"), "refs/tags/nightly": sha("5"), "refs/heads/v9.0.0": sha("6"),
+	}}
+	for revision, want := range map[string]git.Head{
+		"*": {Ref: "refs/tags/v2.0.0", Commit: sha("3")}, "^1.2": {Ref: "refs/tags/1.10.0", Commit: sha("2")}, "v1.2.x": {Ref: "refs/tags/v1.2.0", Commit: sha("1")},
+		">=1.0.0 <2.0.0": {Ref: "refs/tags/1.10.0", Commit: sha("2")}, ">=2.0.0-0": {Ref: "refs/tags/v2.1.0-rc.1", Commit: sha("4")},
+		"1.x": {Ref: "refs/heads/1.x", Commit: sha("b")},
+	} {
+		got, err := refs.Resolve(revision)
+		require.NoError(t, err, revision)
+		require.Equal(t, want, got, revision)
+	}
+	for _, revision := range []string{"^3", "1.2", "3.x", "~>"} {
+		_, err := refs.Resolve(revision)
+		require.ErrorIs(t, err, git.KindRevision, revision)
+	}
+	_, err := refs.Resolve("^3")
+	require.ErrorContains(t, err, "no tag has a version in this range")
+}
+
 func TestAMissingRevisionNamesWhatExistsNearby(t *testing.T) {
 	for revision, want := range map[string]string{
 		"mian":             "nearest: main",

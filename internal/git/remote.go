@@ -6,6 +6,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"github.com/tidegate/tidegate/internal/gitops"
 )
 
 // errNotOffered is a remote's answer when it will not send a commit by any way
@@ -22,15 +24,15 @@ type remote interface {
 }
 
 // remote returns the way to speak to a repository.
-func (m *Mirrors) remote(loc location) (remote, error) {
-	switch loc.scheme {
+func (m *Mirrors) remote(repository gitops.Repository) (remote, error) {
+	switch repository.Scheme {
 	case "http", "https":
-		return newHTTPRemote(m, loc)
+		return newHTTPRemote(m, repository)
 	case "file":
-		return newFileRemote(m.options.FileRoot, loc)
+		return newFileRemote(m.options.FileRoot, repository)
 	}
 	return nil, &Error{
-		Kind: KindURL, Repository: loc.identity, Attempt: "connect to " + loc.scheme + " URL",
+		Kind: KindURL, Repository: repository.Identity, Attempt: "connect to " + repository.Scheme + " URL",
 		Reason: "only https, http and file are read; use the https URL, with a token in git.credentials if it is private",
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"github.com/tidegate/tidegate/internal/gitops"
 )
 
 // fileRemote reads a repository on this machine's disk, in this process: its
@@ -21,21 +23,21 @@ type fileRemote struct {
 	gitDir   string
 }
 
-func newFileRemote(root string, loc location) (*fileRemote, error) {
-	e := &Error{Kind: KindURL, Repository: loc.identity, Attempt: "open folder " + loc.folder}
+func newFileRemote(root string, repository gitops.Repository) (*fileRemote, error) {
+	e := &Error{Kind: KindURL, Repository: repository.Identity, Attempt: "open folder " + repository.Folder}
 	if root == "" {
 		e.Reason = "file:// repositories are not allowed; set git.fileRoot to a folder that holds them"
 		return nil, e
 	}
-	folder, err := filepath.EvalSymlinks(loc.folder)
-	if err == nil && !isBelow(root, folder) || err != nil && !isBelow(root, loc.folder) {
+	folder, err := filepath.EvalSymlinks(repository.Folder)
+	if err == nil && !isBelow(root, folder) || err != nil && !isBelow(root, repository.Folder) {
 		e.Reason = "it is not below git.fileRoot, " + root
 		return nil, e
 	}
 	if err == nil {
 		for _, dir := range []string{folder, filepath.Join(folder, ".git")} {
 			if isGitDir(dir) {
-				return &fileRemote{identity: loc.identity, gitDir: dir}, nil
+				return &fileRemote{identity: repository.Identity, gitDir: dir}, nil
 			}
 		}
 	}

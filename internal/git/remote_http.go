@@ -17,6 +17,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"github.com/tidegate/tidegate/internal/gitops"
 )
 
 // maxHaves bounds how many commits of the mirror a server is told about.
@@ -33,12 +35,12 @@ type httpRemote struct {
 	auth     transport.AuthMethod // nil without credentials
 }
 
-func newHTTPRemote(m *Mirrors, loc location) (*httpRemote, error) {
-	endpoint, err := transport.NewEndpoint(loc.dial)
+func newHTTPRemote(m *Mirrors, repository gitops.Repository) (*httpRemote, error) {
+	endpoint, err := transport.NewEndpoint(repository.Dial)
 	if err != nil {
-		return nil, &Error{Kind: KindURL, Repository: loc.identity, Attempt: "connect", Reason: "the URL cannot be dialled"}
+		return nil, &Error{Kind: KindURL, Repository: repository.Identity, Attempt: "connect", Reason: "the URL cannot be dialled"}
 	}
-	return &httpRemote{identity: loc.identity, endpoint: endpoint, client: m.http, auth: m.auth(loc)}, nil
+	return &httpRemote{identity: repository.Identity, endpoint: endpoint, client: m.http, auth: m.auth(repository)}, nil
 }
 
 func (r *httpRemote) advertised(ctx context.Context) (transport.UploadPackSession, *packp.AdvRefs, error) {

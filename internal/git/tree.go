@@ -13,6 +13,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/storer"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"github.com/tidegate/tidegate/internal/gitops"
+	"github.com/tidegate/tidegate/internal/spelling"
 )
 
 // TreeHash returns the hash of a file's or folder's content at a commit; "" or
@@ -21,13 +24,13 @@ import (
 // there is an error of KindPath that names its nearest neighbours.
 func (m *Mirrors) TreeHash(ctx context.Context, url, commit, file string) (string, error) {
 	var hash string
-	err := m.read(ctx, url, commit, func(loc location, repo *mirror, head Head) error {
+	err := m.read(ctx, url, commit, func(repository gitops.Repository, repo *mirror, head Head) error {
 		return repo.use(func(store *filesystem.Storage) error {
 			trees, err := openTrees(store, plumbing.NewHash(head.Commit))
 			if err != nil {
 				return err
 			}
-			entry, err := trees.mustFind(loc, head, file)
+			entry, err := trees.mustFind(repository, head, file)
 			hash = entry.Hash.String()
 			return err
 		})
@@ -42,7 +45,7 @@ func (m *Mirrors) TreeHash(ctx context.Context, url, commit, file string) (strin
 // each folder on the way once. A path that is not there has "" in the answer.
 func (m *Mirrors) TreeHashes(ctx context.Context, url, commit string, paths []string) (map[string]string, error) {
 	hashes := make(map[string]string, len(paths))
-	err := m.read(ctx, url, commit, func(_ location, repo *mirror, head Head) error {
+	err := m.read(ctx, url, commit, func(_ gitops.Repository, repo *mirror, head Head) error {
 		return repo.use(func(store *filesystem.Storage) error {
 			trees, err := openTrees(store, plumbing.NewHash(head.Commit))
 			if err != nil {
@@ -71,39 +74,39 @@ func (m *Mirrors) TreeHashes(ctx context.Context, url, commit string, paths []st
 // needed. What run returns and is not an *Error means that the mirror cannot be
 // read: it is opened anew, because another process may have replaced it, and
 // then fetched anew, once.
-func (m *Mirrors) read(ctx context.Context, url, commit string, run func(location, *mirror, Head) error) error {
-	loc, head, err := m.target(url, Head{Commit: commit})
+func (m *Mirrors) read(ctx context.Context, url, commit string, run func(gitops.Repository, *mirror, Head) error) error {
+	repository, head, err := m.target(url, Head{Commit: commit})
 	if err != nil {
 		return err
 	}
 	var damage error
 	for _, repair := range []func() error{
 		func() error { return nil },
-		func() error { m.mirror(loc).forget(); return nil },
-		func() error { return m.share(ctx, "repair", loc, head, m.fetchAnew) },
+		func() error { m.mirror(repository).forget(); return nil },
+		func() error { return m.share(ctx, "repair", repository, head, m.fetchAnew) },
 	} {
 		if err := errors.Join(repair(), ctx.Err()); err != nil {
-			return asError(ctx, loc, err)
+			return asError(ctx, repository, err)
 		}
-		if err := m.ensure(ctx, loc, head); err != nil {
+		if err := m.ensure(ctx, repository, head); err != nil {
 			return err
 		}
-		damage = run(loc, m.mirror(loc), head)
+		damage = run(repository, m.mirror(repository), head)
 		if damage == nil || KindOf(damage) != "" || isMachine(damage) || ctx.Err() != nil {
-			return asError(ctx, loc, damage)
+			return asError(ctx, repository, damage)
 		}
 	}
 	return &Error{
-		Kind: KindDamaged, Repository: loc.identity, Attempt: "read " + head.Commit, Err: damage,
+		Kind: KindDamaged, Repository: repository.Identity, Attempt: "read " + head.Commit, Err: damage,
 		Reason: "it was fetched anew and still cannot be read; check the repository with git fsck",
 	}
 }
 
-func asError(ctx context.Context, loc location, err error) error {
+func asError(ctx context.Context, repository gitops.Repository, err error) error {
 	if err == nil || KindOf(err) != "" {
 		return err
 	}
-	return unavailable(ctx, loc, "read the mirror", err)
+	return unavailable(ctx, repository, "read the mirror", err)
 }
 
 // trees reads one commit's folders, each once, and checks what it reads against
@@ -191,13 +194,13 @@ func (t *trees) find(file string) (entry object.TreeEntry, found bool, err error
 }
 
 // mustFind is find, with an error of KindPath for what is not there.
-func (t *trees) mustFind(loc location, head Head, file string) (object.TreeEntry, error) {
+func (t *trees) mustFind(repository gitops.Repository, head Head, file string) (object.TreeEntry, error) {
 	entry, found, err := t.find(file)
 	if err != nil || found {
 		return entry, err
 	}
 	missing := &Error{
-		Kind: KindPath, Repository: loc.identity, Attempt: "find " + quoteShort(file) + " in commit " + head.Commit,
+		Kind: KindPath, Repository: repository.Identity, Attempt: "find " + quoteShort(file) + " in commit " + head.Commit,
 		Reason: "there is no such file or folder",
 	}
 	missing.Nearby, err = t.neighbours(cleanPath(file))
@@ -226,7 +229,7 @@ func (t *trees) neighbours(file string) ([]string, error) {
 		for _, e := range tree.Entries {
 			names = append(names, path.Join(dir, e.Name))
 		}
-		return nearest(file, names), nil
+		return spelling.Closest(file, names, nearbyCount), nil
 	}
 	return nil, nil
 }

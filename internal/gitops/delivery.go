@@ -31,9 +31,11 @@ func (d Delivery) Refs() []Ref {
 	var refs []Ref
 	seen := map[Ref]bool{}
 	for _, t := range d.Targets {
-		if r := t.Source.Ref(); !seen[r] {
-			seen[r] = true
-			refs = append(refs, r)
+		for _, s := range t.Sources() {
+			if r := s.Ref(); !seen[r] {
+				seen[r] = true
+				refs = append(refs, r)
+			}
 		}
 	}
 	return refs

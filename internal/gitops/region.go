@@ -11,3 +11,12 @@ type Region struct {
 	// destination.server, such as in-cluster and https://kubernetes.default.svc.
 	Aliases []string `json:"aliases,omitempty"`
 }
+
+// RegionClass is what a chart may ask about the region that it is rendered for.
+// Regions of one class get the same render.
+type RegionClass struct {
+	KubeVersion string `json:"kubeVersion"` // such as v1.37.2
+	// APIVersions are what the region serves, as group/version and
+	// group/version/Kind, sorted.
+	APIVersions []string `json:"apiVersions"`
+}

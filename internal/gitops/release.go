@@ -1,6 +1,9 @@
 package gitops
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Release is one rendered bundle per target. It is immutable, numbered within
 // its Delivery, and what a rollback goes back to.
@@ -24,6 +27,17 @@ func (r Release) Revision() string {
 		return r.Sources[0].Commit
 	}
 	return ""
+}
+
+// shortCommit is how many digits of a commit people read.
+const shortCommit = 7
+
+// ShortRevision is what people read of a commit, or of a chart's version@digest.
+func ShortRevision(revision string) string {
+	if version, _, isChart := strings.Cut(revision, "@"); isChart {
+		return version
+	}
+	return revision[:min(len(revision), shortCommit)]
 }
 
 // Bundle returns the bundle of a target.

@@ -78,3 +78,13 @@ const (
 	TargetUnreachable TargetPhase = "Unreachable"
 	TargetStopped     TargetPhase = "Stopped" // left at a safe point, because the rollout was superseded or canceled
 )
+
+// Final says whether a target has come to an end in its rollout.
+func (p TargetPhase) Final() bool {
+	switch p {
+	case TargetHealthy, TargetFailed, TargetUnreachable, TargetStopped:
+		return true
+	default:
+		return false
+	}
+}

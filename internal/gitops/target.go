@@ -12,7 +12,17 @@ type Source struct {
 	Path      string     `json:"path"` // slash-separated, relative, "." for the root
 	Directory *Directory `json:"directory,omitempty"`
 	Kustomize *Kustomize `json:"kustomize,omitempty"`
+	Helm      *Helm      `json:"helm,omitempty"`
+	// Chart is the name of a chart, when RepoURL is a Helm repository or an OCI
+	// registry and no Git repository; Revision is a version or a range of them then.
+	Chart string `json:"chart,omitempty"`
+	// RefName is what other sources of the same target call this one: $name/file.
+	RefName string `json:"refName,omitempty"`
 }
+
+// IsRendered says whether the source has manifests: one without a path is only
+// there for its files.
+func (s Source) IsRendered() bool { return s.Path != "" }
 
 // Ref names the moving thing that a source follows: one repository at one
 // catalogued revision.
@@ -33,6 +43,22 @@ type Directory struct {
 	Recurse bool   `json:"recurse,omitempty"`
 	Include string `json:"include,omitempty"`
 	Exclude string `json:"exclude,omitempty"`
+	// Jsonnet is for the .jsonnet files among the manifests.
+	Jsonnet *Jsonnet `json:"jsonnet,omitempty"`
+}
+
+// Jsonnet holds the options of spec.source.directory.jsonnet.
+type Jsonnet struct {
+	ExtVars []JsonnetVar `json:"extVars,omitempty"`
+	TLAs    []JsonnetVar `json:"tlas,omitempty"` // arguments of a file that is a function
+	Libs    []string     `json:"libs,omitempty"` // folders of the repository, from its root; the last one is looked in first
+}
+
+// JsonnetVar is a string, or code, by its name.
+type JsonnetVar struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Code  bool   `json:"code,omitempty"`
 }
 
 // Kustomize holds the options of spec.source.kustomize that are supported.
@@ -41,21 +67,80 @@ type Kustomize struct {
 	NameSuffix string   `json:"nameSuffix,omitempty"`
 	Images     []string `json:"images,omitempty"` // Argo CD's form: [old=]image[:tag|@digest]
 	Namespace  string   `json:"namespace,omitempty"`
+	// Replicas replace what the manifests say, by the name of the workload.
+	Replicas   []KustomizeReplicas `json:"replicas,omitempty"`
+	Patches    []KustomizePatch    `json:"patches,omitempty"`
+	Components []string            `json:"components,omitempty"` // folders, relative to Path
+	// IgnoreMissingComponents leaves out those that are not there.
+	IgnoreMissingComponents bool              `json:"ignoreMissingComponents,omitempty"`
+	CommonLabels            map[string]string `json:"commonLabels,omitempty"`
+	// LabelWithoutSelector keeps the common labels out of selectors and pod
+	// templates; LabelIncludeTemplates puts them into the templates even so.
+	LabelWithoutSelector  bool `json:"labelWithoutSelector,omitempty"`
+	LabelIncludeTemplates bool `json:"labelIncludeTemplates,omitempty"`
+	// ForceCommonLabels and ForceCommonAnnotations let them replace those of the
+	// kustomization; without it that is an error.
+	ForceCommonLabels      bool              `json:"forceCommonLabels,omitempty"`
+	CommonAnnotations      map[string]string `json:"commonAnnotations,omitempty"`
+	ForceCommonAnnotations bool              `json:"forceCommonAnnotations,omitempty"`
+	// CommonAnnotationsEnvsubst puts the build environment into the annotations.
+	CommonAnnotationsEnvsubst bool `json:"commonAnnotationsEnvsubst,omitempty"`
+}
+
+// IsZero says whether the options change nothing; switches alone do not.
+func (k Kustomize) IsZero() bool {
+	return k.NamePrefix == "" && k.NameSuffix == "" && k.Namespace == "" && len(k.Images) == 0 && len(k.Replicas) == 0 &&
+		len(k.Patches) == 0 && len(k.Components) == 0 && len(k.CommonLabels) == 0 && len(k.CommonAnnotations) == 0
+}
+
+// KustomizeReplicas is how many replicas a workload has.
+type KustomizeReplicas struct {
+	Name  string `json:"name"`
+	Count int64  `json:"count"`
+}
+
+// KustomizePatch is one of kustomization.yaml's patches: written in place, or the
+// path of a file, relative to the source's Path.
+type KustomizePatch struct {
+	Path   string                `json:"path,omitempty"`
+	Patch  string                `json:"patch,omitempty"`
+	Target *KustomizePatchTarget `json:"target,omitempty"`
+	// AllowNameChange and AllowKindChange are the patch's options of that name.
+	AllowNameChange bool `json:"allowNameChange,omitempty"`
+	AllowKindChange bool `json:"allowKindChange,omitempty"`
+}
+
+// KustomizePatchTarget selects the objects that are patched; kind, name and
+// namespace are regular expressions.
+type KustomizePatchTarget struct {
+	Group              string `json:"group,omitempty"`
+	Version            string `json:"version,omitempty"`
+	Kind               string `json:"kind,omitempty"`
+	Name               string `json:"name,omitempty"`
+	Namespace          string `json:"namespace,omitempty"`
+	LabelSelector      string `json:"labelSelector,omitempty"`
+	AnnotationSelector string `json:"annotationSelector,omitempty"`
 }
 
 // Target is one generated Application: sources, a region, a namespace.
 type Target struct {
-	Name       string            `json:"name"`
-	Project    string            `json:"project"`
-	Region     string            `json:"region"`
-	Namespace  string            `json:"namespace"`
-	Labels     map[string]string `json:"labels,omitempty"`
-	Source     Source            `json:"source"`
-	SyncPolicy SyncPolicy        `json:"syncPolicy"`
+	Name      string            `json:"name"`
+	Project   string            `json:"project"`
+	Region    string            `json:"region"`
+	Namespace string            `json:"namespace"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Source    Source            `json:"source"`
+	// More are the sources after the first one with manifests. What a later source
+	// declares replaces an object of an earlier one.
+	More       []Source   `json:"more,omitempty"`
+	SyncPolicy SyncPolicy `json:"syncPolicy"`
 	// Finalizer says that retiring the Application deletes its objects (Argo CD's
 	// resources-finalizer); without it they stay.
 	Finalizer bool `json:"finalizer,omitempty"`
 }
+
+// Sources are all sources of the target.
+func (t Target) Sources() []Source { return append([]Source{t.Source}, t.More...) }
 
 // SyncPolicy is Argo CD's spec.syncPolicy as far as it is supported.
 type SyncPolicy struct {

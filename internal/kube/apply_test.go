@@ -49,8 +49,7 @@ func overtaken(t *testing.T, s *scene) {
 		claim := s.claim()
 		claim.Epoch++
 		_, err := s.region.Apply(t.Context(), kube.ApplyInput{Plan: newer, Claim: claim, MAC: mac})
-		require.NoError(t, err)
-		<-time.After(300 * time.Millisecond) // as long as a frozen worker at least is frozen
+		require.NoError(t, err, "it has waited until the older one finds its proof too old")
 	}}
 	_, err := s.region.Apply(t.Context(), in)
 	require.ErrorIs(t, err, kube.ErrFenced)

@@ -42,27 +42,41 @@ type fence struct {
 	region *Region
 	claim  Claim
 
-	mu       sync.Mutex
-	inv      *Inventory
-	verified time.Time
+	// turn is held by who talks with the region about the inventory; inv is its own.
+	turn sync.Mutex
+	inv  *Inventory
+
+	mu     sync.Mutex
+	proven time.Time // the claim was ours at that time
 }
 
-// freshness is how old the last proof may be. It is not asked for anew at every
-// write, as that would double the requests.
-const freshness = 250 * time.Millisecond
+// The claim is not proven anew at every write, as that would double the requests,
+// nor while writes stand and wait: it is renewed beside them, and only a writer
+// that was frozen, or that the region starves, finds its proof too old.
+const (
+	freshness  = time.Second
+	renewAfter = freshness / 2
+)
 
-// newFence reads the inventory and refuses a claim that is older than the one it
-// holds. Another Delivery's claim is no obstacle: a target has one Delivery, and
-// this is the one that it has now.
+// newFence starts from the inventory as it was seen last; nothing is proven yet.
 func (r *Region) newFence(ctx context.Context, target string, claim Claim) (*fence, error) {
-	inv, err := r.Inventory(ctx, target)
+	inv, err := r.recall(ctx, target)
 	if err != nil {
 		return nil, err
 	}
-	f := &fence{region: r, claim: claim, inv: inv, verified: time.Now()}
-	return f, f.admit(inv)
+	f := &fence{region: r, claim: claim, inv: inv}
+	if f.admit(inv) == nil {
+		return f, nil
+	}
+	if f.inv, err = r.Inventory(ctx, target); err != nil { // the memory may be of another day
+		return nil, err
+	}
+	return f, f.admit(f.inv)
 }
 
+// admit refuses a claim that is older than the one that the inventory holds.
+// Another Delivery's claim is no obstacle: a target has one Delivery, and this is
+// the one that it has now.
 func (f *fence) admit(inv *Inventory) error {
 	if inv.Delivery == f.claim.Delivery && f.claim.before(inv.Claim) {
 		return fmt.Errorf("%w: %s is held by %s, this is %s", ErrFenced, inv.Target, inv.Claim, f.claim)
@@ -80,14 +94,16 @@ func (f *fence) holds(inv *Inventory) error {
 
 // take puts the claim into the inventory, together with the keys of all that the
 // rollout is going to create. It writes nothing when the claim is there already,
-// as it is from a rollout's second step on.
+// as it is from a rollout's second step on. Whoever is found at work may go on
+// writing until his proof is too old; take returns after that.
 func (f *fence) take(ctx context.Context, bundle string, keys []diff.Record) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.turn.Lock()
+	defer f.turn.Unlock()
 	if f.holds(f.inv) == nil && (f.inv.Step < f.claim.Step && f.claim.Attempt == 1 || f.inv.Claim == f.claim) {
 		return nil
 	}
-	return f.update(ctx, func(inv *Inventory) error {
+	busy := false
+	err := f.update(ctx, func(inv *Inventory) error {
 		if err := f.admit(inv); err != nil {
 			return err
 		}
@@ -98,27 +114,40 @@ func (f *fence) take(ctx context.Context, bundle string, keys []diff.Record) err
 			}
 		}
 		inv.setRecords(records)
-		inv.Bundle = bundle
+		busy = busy || inv.Busy
+		inv.Bundle, inv.Busy = bundle, true
 		return nil
 	})
+	if err == nil && busy && !pause(ctx, freshness) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// report is what a step has done.
+type report struct {
+	done []diff.Record
+	gone []gitops.ObjectKey
+	last bool // the rollout writes nothing more
 }
 
 // record notes what a step has done.
-func (f *fence) record(ctx context.Context, done []diff.Record, gone []gitops.ObjectKey) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (f *fence) record(ctx context.Context, r report) error {
+	f.turn.Lock()
+	defer f.turn.Unlock()
 	return f.update(ctx, func(inv *Inventory) error {
 		if err := f.holds(inv); err != nil {
 			return err
 		}
 		records := inv.byKey()
-		for _, rec := range done {
+		for _, rec := range r.done {
 			records[rec.Key] = rec
 		}
-		for _, key := range gone {
+		for _, key := range r.gone {
 			delete(records, key)
 		}
 		inv.setRecords(records)
+		inv.Busy = !r.last
 		return nil
 	})
 }
@@ -131,9 +160,10 @@ func (f *fence) update(ctx context.Context, change func(*Inventory) error) error
 			return err
 		}
 		f.inv.Claim = f.claim
+		started := time.Now()
 		err := f.region.writeInventory(ctx, f.inv)
 		if err == nil {
-			f.verified = time.Now()
+			f.prove(started)
 			return nil
 		}
 		if !errors.Is(err, errMoved) {
@@ -148,14 +178,30 @@ func (f *fence) update(ctx context.Context, change func(*Inventory) error) error
 // check proves that the claim is still ours. It is called right before a write. A
 // worker that was frozen in between finds its proof too old when it wakes up.
 func (f *fence) check(ctx context.Context) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	age := f.age()
+	if age >= renewAfter && age < freshness && f.turn.TryLock() {
+		go func() {
+			defer f.turn.Unlock()
+			_ = f.renew(ctx) // who finds the proof too old hears of it
+		}()
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if time.Since(f.verified) < freshness {
+	if age < freshness {
 		return nil
 	}
+	f.turn.Lock()
+	defer f.turn.Unlock()
+	if f.age() < freshness { // somebody has renewed it meanwhile
+		return nil
+	}
+	return f.renew(ctx)
+}
+
+// renew asks the region whether the claim is ours; the turn is held.
+func (f *fence) renew(ctx context.Context) error {
+	started := time.Now()
 	err := f.region.checkUnmoved(ctx, f.inv)
 	if errors.Is(err, errMoved) {
 		inv, readErr := f.region.Inventory(ctx, f.inv.Target)
@@ -166,9 +212,20 @@ func (f *fence) check(ctx context.Context) error {
 			f.inv = inv
 		}
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		f.prove(started)
 	}
-	f.verified = time.Now()
-	return nil
+	return err
+}
+
+func (f *fence) prove(at time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.proven = at
+}
+
+func (f *fence) age() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return time.Since(f.proven)
 }

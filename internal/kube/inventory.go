@@ -33,7 +33,8 @@ const (
 type Inventory struct {
 	Target string `json:"target"`
 	Claim
-	Bundle  string        `json:"bundle"` // digest of what is delivered
+	Busy    bool          `json:"busy,omitempty"` // whoever has the claim may be writing
+	Bundle  string        `json:"bundle"`         // digest of what is delivered
 	Records []diff.Record `json:"records"`
 
 	version string // the head's resourceVersion; empty when there is none
@@ -80,8 +81,26 @@ func (r *Region) readInventory(ctx context.Context, target string) (*Inventory, 
 		if err != nil {
 			return nil, err
 		}
-		return inv, r.unpack(packed, inv)
+		if err := r.unpack(packed, inv); err != nil {
+			return nil, err
+		}
+		r.remember(*inv)
+		return inv, nil
 	}
+}
+
+// remember keeps an inventory for the step that follows. What was read or written
+// a moment ago is most likely still so; a write of it that is out of date is
+// refused by the server.
+func (r *Region) remember(inv Inventory) { r.known.Add(inv.Target, inv) }
+
+// recall is the inventory as it was seen last, or as it is.
+func (r *Region) recall(ctx context.Context, target string) (*Inventory, error) {
+	if known, ok := r.known.Get(target); ok {
+		inv := known.(Inventory) //nolint:forcetypeassert // nothing else is kept there
+		return &inv, nil
+	}
+	return r.Inventory(ctx, target)
 }
 
 func (r *Region) content(ctx context.Context, head *corev1.ConfigMap) ([]byte, error) {
@@ -150,8 +169,10 @@ func (r *Region) writeInventory(ctx context.Context, inv *Inventory) error {
 		head.Data = map[string]string{keyParts: strings.Join(parts, ",")}
 	}
 	if inv.version, err = r.putConfigMap(ctx, head); err != nil {
+		r.known.Remove(inv.Target)
 		return err
 	}
+	r.remember(*inv)
 	if head.Data[keyParts] == "" {
 		return nil
 	}

@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/utils/lru"
 
 	"github.com/tidegate/tidegate/internal/diff"
 )
@@ -80,6 +81,7 @@ type Region struct {
 	inFlight  chan struct{}
 	digesters sync.Pool
 	seen      seen
+	known     *lru.Cache // inventories as they were seen last, by target
 	encoder   *zstd.Encoder
 	decoder   *zstd.Decoder
 }
@@ -92,7 +94,7 @@ func Open(ctx context.Context, s Settings) (*Region, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open region %s: %w", s.Name, err)
 	}
-	r := &Region{settings: s, pulse: &pulse{}, inFlight: make(chan struct{}, s.InFlight)}
+	r := &Region{settings: s, pulse: &pulse{}, inFlight: make(chan struct{}, s.InFlight), known: lru.New(maxKnown)}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &transport{next: next, pulse: r.pulse} })
 	if err := r.connect(ctx, config); err != nil {
 		return nil, fmt.Errorf("open region %s: %w", s.Name, err)
@@ -164,5 +166,9 @@ func (r *Region) Probe(ctx context.Context) (uid string, err error) {
 	}
 	return string(ns.UID), nil
 }
+
+// maxKnown bounds how many inventories are kept in memory between a plan and its
+// steps.
+const maxKnown = 64
 
 const probeTimeout = 5 * time.Second

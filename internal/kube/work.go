@@ -234,11 +234,12 @@ func (w *work) settle(ctx context.Context, group []PlannedObject, following [][]
 
 // finish records the step in the inventory, in one update.
 func (w *work) finish(ctx context.Context) (Applied, error) {
-	gone := w.gone
-	if w.in.Step == len(w.in.Plan.Steps)-1 {
-		gone = append(gone, w.in.Plan.Forgotten...)
+	did := report{done: w.records, gone: w.gone, last: w.in.Step == len(w.in.Plan.Steps)-1}
+	if did.last {
+		did.gone = append(did.gone, w.in.Plan.Forgotten...)
 	}
-	if err := w.fence.record(ctx, w.records, gone); err != nil {
+	did.last = did.last || len(w.failures) > 0 // which is where a rollout ends
+	if err := w.fence.record(ctx, did); err != nil {
 		return Applied{}, err
 	}
 	sortIssues(w.failures)

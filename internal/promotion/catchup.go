@@ -1,6 +1,10 @@
 package promotion
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/tidegate/tidegate/internal/gitops"
+)
 
 // probe has every region with an unreachable target asked until it answers, once
 // at a time.
@@ -46,6 +50,9 @@ func (m *machine) catchUp(i int) {
 		}
 		if t.Release > release || !slices.Contains(made, t.Name) {
 			t.Behind = false
+			if t.Phase == gitops.TargetUnreachable {
+				t.Phase = "" // how far the release got there was not seen
+			}
 			continue
 		}
 		behind = append(behind, t.Name)

@@ -61,28 +61,45 @@ func (m *machine) wait(i int, candidate Rollout) {
 }
 
 // limit closes the oldest candidates above the bound, but for the newest, those
-// that were approved and the one to keep.
+// that were approved and the one to keep. Of those whose approval is carried on
+// the oldest goes last: a newer one that is chosen would close it anyway.
 func (m *machine) limit(i, keep int) {
 	st := &m.Stages[i]
-	for {
-		live, newest, oldest := 0, newestCandidate(st), -1
-		for j, w := range st.Waiting {
-			if w.Stopping {
-				continue
-			}
-			live++
-			if j == newest || w.Number == keep || w.Phase == gitops.PhaseApproved || w.Carried != "" {
-				continue
-			}
-			if oldest < 0 || w.Release < st.Waiting[oldest].Release {
-				oldest = j
-			}
+	for liveCandidates(st) > maxWaiting {
+		newest := newestCandidate(st)
+		oldest := oldestCandidate(st, func(j int, w Rollout) bool {
+			return j != newest && w.Number != keep && w.Phase != gitops.PhaseApproved && w.Carried == ""
+		})
+		if oldest < 0 {
+			oldest = oldestCandidate(st, func(j int, w Rollout) bool { return j != newest && w.Phase != gitops.PhaseApproved })
 		}
-		if live <= maxWaiting || oldest < 0 {
+		if oldest < 0 {
 			return
 		}
 		m.closeCandidate(&st.Waiting[oldest], "newer releases wait at the gate")
 	}
+}
+
+func liveCandidates(st *StageState) int {
+	live := 0
+	for _, w := range st.Waiting {
+		if !w.Stopping {
+			live++
+		}
+	}
+	return live
+}
+
+// oldestCandidate is the place of the candidate with the oldest release among
+// those that may go; -1 when there is none.
+func oldestCandidate(st *StageState, mayGo func(place int, w Rollout) bool) int {
+	oldest := -1
+	for j, w := range st.Waiting {
+		if !w.Stopping && mayGo(j, w) && (oldest < 0 || w.Release < st.Waiting[oldest].Release) {
+			oldest = j
+		}
+	}
+	return oldest
 }
 
 // newestCandidate is the place of the candidate with the newest release; -1

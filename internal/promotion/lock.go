@@ -95,7 +95,7 @@ func (m *machine) grant(i, place int) {
 
 func (m *machine) hold(i int, r Rollout) {
 	st := &m.Stages[i]
-	r.Granted, r.Before = m.now, st.LastStarted
+	r.Granted, r.Before, r.FailedBefore = m.now, st.LastStarted, st.Failed
 	st.Running = &r
 	m.kept = true
 	if r.CatchUp {
@@ -117,8 +117,8 @@ func (m *machine) hold(i int, r Rollout) {
 func (m *machine) lapse(i int) {
 	st := &m.Stages[i]
 	r := *st.Running
-	st.Running, st.LastStarted = nil, r.Before
-	r.Granted, r.Before = time.Time{}, 0
+	st.Running, st.LastStarted, st.Failed = nil, r.Before, r.FailedBefore
+	r.Granted, r.Before, r.FailedBefore = time.Time{}, 0, 0
 	st.Waiting = append(st.Waiting, r)
 	m.kept = true
 	m.limit(i, r.Number)

@@ -23,8 +23,8 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	chosen := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { chosen[f.Name] = true })
-	// A build that fails must fail again: without a seed of its own a run takes
-	// always the same cases. -rapid.seed=0 takes others each time.
+	// A build that fails must fail again, so the cases are the same each time;
+	// -rapid.seed=0 (make model SEED=0) takes others.
 	for name, value := range map[string]string{"rapid.checks": "10000", "rapid.seed": "20261"} {
 		if !chosen[name] {
 			if err := flag.Set(name, value); err != nil {

@@ -140,6 +140,9 @@ func (m *machine) finish(i, place int, phase gitops.Phase) {
 		m.resume(i, r)
 	default:
 		st.Failed = max(st.Failed, r.Release)
+		if st.Next == r.Release {
+			st.Next = 0 // it was asked for before anybody knew
+		}
 	}
 }
 

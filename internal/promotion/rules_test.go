@@ -24,13 +24,13 @@ type rules struct {
 	faulty  map[string]int          // by stage: the release that failed last
 	yields  map[string]int          // by stage: rollouts cut short while they progressed
 	said    map[int]promotion.Event // by rollout: the last report that was delivered
-	asked   bool                    // somebody has synced since the last failure
+	asked   map[string]bool         // by stage: somebody has synced since the last failure there
 }
 
 func newRules(w *world) rules {
 	return rules{
 		w: w, begun: map[string]int{}, touched: map[string]int{}, reached: map[string]map[int]bool{}, passed: map[string]map[int]bool{}, let: map[string]map[int]bool{},
-		faulty: map[string]int{}, yields: map[string]int{}, said: map[int]promotion.Event{},
+		faulty: map[string]int{}, yields: map[string]int{}, said: map[int]promotion.Event{}, asked: map[string]bool{},
 	}
 }
 
@@ -84,7 +84,7 @@ func (m *rules) started(c promotion.Command) {
 	require.Equal(t, len(c.Gates) == 0, c.Granted, "a gate must be waited at, and nothing else")
 	require.Equal(t, m.w.shape.gates[slices.Index(stageNames, c.Stage)] == "", c.Granted, "the stage's gate was passed by")
 	if c.Granted {
-		require.False(t, !m.asked && m.faulty[c.Stage] == c.Release, "release %d has failed in %s and is tried again unasked", c.Release, c.Stage)
+		require.False(t, !m.asked[c.Stage] && m.faulty[c.Stage] == c.Release, "release %d has failed in %s and is tried again unasked", c.Release, c.Stage)
 	}
 	if i > 0 {
 		require.True(t, m.passed[stages[i-1].Name][c.Release], "release %d enters %s and was not healthy in %s", c.Release, c.Stage, stages[i-1].Name)
@@ -141,7 +141,9 @@ func atPruneGate(e promotion.Event) bool {
 func (m *rules) heard(e promotion.Event) {
 	switch e.Kind {
 	case promotion.SyncRequested, promotion.ReopenRequested:
-		m.asked = true
+		for _, stage := range stageNames {
+			m.asked[stage] = true
+		}
 	case promotion.SpecChanged:
 		if e.Spec != nil && len(e.Spec.Stages) < len(stageNames) {
 			delete(m.faulty, stageNames[len(stageNames)-1]) // should it come back, it is a new stage
@@ -181,7 +183,7 @@ func (m *rules) heardOf(e promotion.Event) {
 		}
 		m.judge(m.w.state.Spec.Stages)
 	case gitops.PhaseFailed, gitops.PhaseAborted:
-		m.faulty[a.Stage], m.asked = max(m.faulty[a.Stage], a.Release), false
+		m.faulty[a.Stage], m.asked[a.Stage] = max(m.faulty[a.Stage], a.Release), false
 	}
 }
 

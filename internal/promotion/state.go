@@ -115,6 +115,8 @@ type Rollout struct {
 	Report   int64 `json:"report,omitempty"` // Seq of the last report
 	// Before is the stage's LastStarted before this one was given the lock.
 	Before int `json:"before,omitempty"`
+	// FailedBefore is the stage's Failed before that.
+	FailedBefore int `json:"failedBefore,omitempty"`
 	// Lost are the targets that it could not reach.
 	Lost []string `json:"lost,omitempty"`
 
@@ -162,6 +164,14 @@ type Condition struct {
 	Subject string        `json:"subject,omitempty"`
 	Message string        `json:"message"`
 	Since   time.Time     `json:"since"`
+}
+
+// String is what people read: kind, subject where there is one, message.
+func (c Condition) String() string {
+	if c.Subject == "" {
+		return string(c.Kind) + ": " + c.Message
+	}
+	return string(c.Kind) + " " + c.Subject + ": " + c.Message
 }
 
 // New returns the state of a Delivery that has just been declared.

@@ -16,7 +16,9 @@ type Status struct {
 	Health   gitops.HealthStatus `json:"health"` // the worst of the targets'
 	Newest   *ReleaseStatus      `json:"newest,omitempty"`
 	// Rendering says that a newer release may be on its way.
-	Rendering  bool           `json:"rendering,omitempty"`
+	Rendering bool `json:"rendering,omitempty"`
+	// Unrendered are the commits of the last render when it has failed.
+	Unrendered []string       `json:"unrendered,omitempty"`
 	Stages     []StageStatus  `json:"stages"`
 	Targets    []TargetStatus `json:"targets"`
 	Conditions []Condition    `json:"conditions,omitempty"`
@@ -78,6 +80,11 @@ func (s State) Status() Status {
 		Delivery: s.Spec.Key(), Spec: s.Spec.Digest, Newest: s.releaseStatus(s.Newest()),
 		Rendering: s.Render.Running || s.Render.Dirty, Sync: gitops.Synced, Health: gitops.Healthy,
 		Stages: []StageStatus{}, Targets: []TargetStatus{}, Conditions: s.clone().Conditions,
+	}
+	if s.Render.Error != "" {
+		for _, source := range s.Render.Sources {
+			status.Unrendered = append(status.Unrendered, source.Commit)
+		}
 	}
 	for _, st := range s.Stages {
 		status.Stages = append(status.Stages, s.stageStatus(st))

@@ -53,10 +53,14 @@ func (m *machine) openOrRetry(i int, by string) bool {
 	return true
 }
 
-// reopenRequested lets a release wait at a gate again that had its turn there.
+// reopenRequested lets a release wait at a gate again that had its turn there. One
+// that is having it needs no other.
 func (m *machine) reopenRequested(e Event) {
 	i := m.stage(e.Stage)
 	if i < 0 || m.Stages[i].Retired || len(m.gates(i)) == 0 || e.Release <= m.Stages[i].Current {
+		return
+	}
+	if r := m.Stages[i].Running; r != nil && r.Release == e.Release && !r.CatchUp {
 		return
 	}
 	if slices.ContainsFunc(m.Rollouts, func(r Rollout) bool { return r.Stage == e.Stage && r.Release == e.Release && !r.CatchUp }) {

@@ -104,11 +104,15 @@ func healthOf(o TargetOutcome) gitops.HealthStatus {
 }
 
 // doubt marks the targets of which an aborted rollout did not say how it left
-// them.
+// them: it may have begun on any of them, also on one that did not answer before.
 func (m *machine) doubt(r *Rollout, said []TargetOutcome) {
 	for _, name := range r.Targets {
 		t := m.target(name)
-		if t == nil || t.Unreachable || slices.ContainsFunc(said, func(o TargetOutcome) bool { return o.Name == name }) {
+		if t == nil || slices.ContainsFunc(said, func(o TargetOutcome) bool { return o.Name == name }) {
+			continue
+		}
+		if t.Unreachable {
+			t.Release = max(t.Release, r.Release)
 			continue
 		}
 		if t.Release == r.Release && (t.Phase == gitops.TargetHealthy || t.Phase == gitops.TargetFailed) {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,11 +28,12 @@ type Engine struct {
 	version version
 }
 
-// maxOutput bounds the manifests of one render, maxMemory what a renderer may
-// use for them.
+// What one render may take.
 const (
-	maxOutput = 64 << 20
-	maxMemory = 1 << 30
+	maxOutput    = 64 << 20
+	maxMemory    = 512 << 20
+	maxProcesses = 256
+	maxTmp       = 256 << 20
 )
 
 // Render runs one request. The error is an *Error when the source is at fault;
@@ -41,9 +44,9 @@ func (e *Engine) Render(ctx context.Context, r Request) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("encode the render request: %w", err)
 	}
-	answer, err := e.Sandbox.Run(ctx, sandbox.Job{
-		Path: e.Binary, Stdin: input, Dir: r.Tree, Limits: sandbox.Limits{Wall: e.Timeout, Output: maxOutput, Memory: maxMemory},
-	})
+	answer, err := e.Sandbox.Run(ctx, sandbox.Job{Path: e.Binary, Stdin: input, Dir: r.Tree, Mounts: mounts(r.Refs), Limits: sandbox.Limits{
+		Wall: e.Timeout, Output: maxOutput, Memory: maxMemory, Processes: maxProcesses, Tmp: maxTmp,
+	}})
 	if err != nil {
 		return Result{}, e.blame(r, err)
 	}
@@ -57,6 +60,14 @@ func (e *Engine) Render(ctx context.Context, r Request) (Result, error) {
 	return result, nil
 }
 
+func mounts(refs map[string]string) []sandbox.Mount {
+	list := make([]sandbox.Mount, 0, len(refs))
+	for _, name := range slices.Sorted(maps.Keys(refs)) {
+		list = append(list, sandbox.Mount{Name: name, Dir: refs[name]})
+	}
+	return list
+}
+
 // blame says whether the source or the machine is at fault for a bad end.
 func (e *Engine) blame(r Request, err error) error {
 	fault := &Error{File: r.Path}
@@ -64,9 +75,13 @@ func (e *Engine) blame(r Request, err error) error {
 	case errors.Is(err, sandbox.ErrTimeout):
 		fault.Kind, fault.Message = KindTimeout, fmt.Sprintf("rendering took longer than %s; make it smaller, or raise render.timeout in the settings", e.Timeout)
 	case errors.Is(err, sandbox.ErrOutputLimit):
-		fault.Kind, fault.Message = KindTooLarge, fmt.Sprintf("it renders to more than %d MiB; split the application", maxOutput>>20)
+		fault.Kind, fault.Message = KindOutput, fmt.Sprintf("it renders to more than %d MiB; split the application", maxOutput>>20)
 	case errors.Is(err, sandbox.ErrMemoryLimit):
-		fault.Kind, fault.Message = KindTooLarge, fmt.Sprintf("rendering takes more than %d MiB of memory; split the application", maxMemory>>20)
+		fault.Kind, fault.Message = KindMemory, fmt.Sprintf("rendering takes more than %d MiB of memory; split the application", maxMemory>>20)
+	case errors.Is(err, sandbox.ErrProcessLimit):
+		fault.Kind, fault.Message = KindProcesses, fmt.Sprintf("rendering starts more than %d processes and threads", maxProcesses)
+	case errors.Is(err, sandbox.ErrTmpLimit):
+		fault.Kind, fault.Message = KindTmp, fmt.Sprintf("rendering keeps more than %d MiB in its temporary folder", maxTmp>>20)
 	case errors.Is(err, sandbox.ErrCrashed):
 		// What it wrote to standard error may quote a Secret.
 		fault.Kind, fault.Message = KindCrash, "the renderer crashed on it: "+err.Error()

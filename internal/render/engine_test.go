@@ -3,6 +3,7 @@ package render_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -30,7 +31,11 @@ func build(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	binary = filepath.Join(dir, "tidegate-render")
-	if out, err := exec.Command("go", "build", "-o", binary, "./renderer").CombinedOutput(); err != nil {
+	cmd := exec.Command("go", "build", "-o", binary, "./renderer/tidegate-render")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	// Those whom a sandbox runs as must be able to execute it.
+	out, err := cmd.CombinedOutput()
+	if err = errors.Join(err, os.Chmod(dir, 0o755)); err != nil {
 		fmt.Fprintf(os.Stderr, "build the renderer: %v\n%s", err, out)
 		return 1
 	}
@@ -82,12 +87,14 @@ func TestABadEndIsBlamedOnWhomeverItIsDueTo(t *testing.T) {
 		kind  render.ErrorKind
 		final bool
 	}{
-		"too slow":         {&sandbox.Error{Kind: sandbox.ErrTimeout}, render.KindTimeout, false},
-		"too much output":  {&sandbox.Error{Kind: sandbox.ErrOutputLimit}, render.KindTooLarge, true},
-		"too much memory":  {&sandbox.Error{Kind: sandbox.ErrMemoryLimit}, render.KindTooLarge, true},
-		"a crash":          {&sandbox.Error{Kind: sandbox.ErrCrashed, Detail: "exit status 2", Stderr: "hunter2"}, render.KindCrash, false},
-		"no such program":  {&sandbox.Error{Kind: sandbox.ErrStart}, "", false},
-		"the worker stops": {context.Canceled, "", false},
+		"too slow":           {&sandbox.Error{Kind: sandbox.ErrTimeout}, render.KindTimeout, false},
+		"too much output":    {&sandbox.Error{Kind: sandbox.ErrOutputLimit}, render.KindOutput, true},
+		"too much memory":    {&sandbox.Error{Kind: sandbox.ErrMemoryLimit}, render.KindMemory, true},
+		"too many processes": {&sandbox.Error{Kind: sandbox.ErrProcessLimit}, render.KindProcesses, true},
+		"a full /tmp":        {&sandbox.Error{Kind: sandbox.ErrTmpLimit}, render.KindTmp, true},
+		"a crash":            {&sandbox.Error{Kind: sandbox.ErrCrashed, Detail: "exit status 2", Stderr: "hunter2"}, render.KindCrash, false},
+		"no such program":    {&sandbox.Error{Kind: sandbox.ErrStart}, "", false},
+		"the worker stops":   {context.Canceled, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := render.Engine{Sandbox: fake{err: c.err}, Binary: "tidegate-render"}

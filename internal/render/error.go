@@ -12,9 +12,15 @@ const (
 	KindBuild       ErrorKind = "BuildError"   // Kustomize says no, or an object is declared twice
 	KindRemote      ErrorKind = "RemoteSource" // it refers to something outside of the repository
 	KindUnsupported ErrorKind = "NotSupported" // it asks for what Tidegate does not do yet
-	KindTooLarge    ErrorKind = "TooLarge"     // of output, or of memory
-	KindTimeout     ErrorKind = "TimedOut"
-	KindCrash       ErrorKind = "Crashed"
+	KindTooLarge    ErrorKind = "TooLarge"     // a file is larger than what is read
+
+	// What a render may take, each over-run by its own name.
+	KindTimeout   ErrorKind = "TimedOut"
+	KindOutput    ErrorKind = "TooMuchOutput"
+	KindMemory    ErrorKind = "OutOfMemory"
+	KindProcesses ErrorKind = "TooManyProcesses"
+	KindTmp       ErrorKind = "TmpFull"
+	KindCrash     ErrorKind = "Crashed"
 )
 
 // Error is a source that cannot be rendered, in words for the one who wrote it:

@@ -11,6 +11,10 @@ var (
 	ErrOutputLimit = errors.New("wrote too much")
 	// ErrMemoryLimit means that it ended for want of memory.
 	ErrMemoryLimit = errors.New("ran out of memory")
+	// ErrProcessLimit means that it ended after it had been refused a process or thread.
+	ErrProcessLimit = errors.New("started too many processes")
+	// ErrTmpLimit means that it ended with its temporary folder full.
+	ErrTmpLimit = errors.New("filled its temporary folder")
 	// ErrCrashed means that it ended by itself, and not well.
 	ErrCrashed = errors.New("crashed")
 	// ErrStart means that it could not be started: it is not there, or the machine

@@ -6,8 +6,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tidegate/tidegate/internal/sandbox"
 )
 
 // The test binary is also the program that is run: its first argument says what
@@ -19,10 +22,24 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		}
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if probeDir != "" {
+		_ = os.RemoveAll(probeDir)
+	}
+	os.Exit(code)
 }
 
+// probeDir is where the probe was built, if it was.
+var probeDir string
+
 var programs = map[string]func(){
+	"read-mount": func() {
+		data, err := os.ReadFile(filepath.Join(os.Getenv(sandbox.MountsVariable), "values", "a"))
+		if err != nil {
+			panic(err)
+		}
+		_, _ = os.Stdout.Write(data)
+	},
 	"echo": func() { _, _ = io.Copy(os.Stdout, os.Stdin) },
 	"environment": func() {
 		dir, _ := os.Getwd()

@@ -37,6 +37,9 @@ func (Process) Run(ctx context.Context, job Job) (Result, error) {
 		return Result{}, fmt.Errorf("make a scratch folder for %s: %w", filepath.Base(job.Path), err)
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
+	if err := linkMounts(scratch, job.Mounts); err != nil {
+		return Result{}, &Error{Kind: ErrStart, Program: filepath.Base(job.Path), Detail: err.Error()}
+	}
 
 	// The signal on the parent's death follows the thread that starts the child, so
 	// that thread must live as long as the child does.
@@ -64,13 +67,36 @@ func (Process) Run(ctx context.Context, job Job) (Result, error) {
 	if err == nil && !over {
 		return Result{Output: data, Stderr: stderr.String()}, nil
 	}
-	return Result{}, explain(job, context.Cause(bounded), err, stderr.String())
+	return Result{}, explain(job, context.Cause(bounded), err, stderr)
+}
+
+// linkMounts makes the folders that a program finds in its environment.
+func linkMounts(scratch string, mounts []Mount) error {
+	if err := checkMounts(mounts); err != nil {
+		return err
+	}
+	for _, dir := range []string{"tmp", "mounts"} {
+		if err := os.Mkdir(filepath.Join(scratch, dir), 0o700); err != nil {
+			return err
+		}
+	}
+	for _, m := range mounts {
+		dir, err := filepath.Abs(m.Dir)
+		if err != nil {
+			return err
+		}
+		if err := os.Symlink(dir, filepath.Join(scratch, "mounts", m.Name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // environment is all that a program gets.
 func environment(scratch string, limits Limits) []string {
 	return []string{
-		"PATH=", "HOME=/nonexistent", "TMPDIR=" + scratch, "LANG=C.UTF-8",
+		"PATH=", "HOME=/nonexistent", "TMPDIR=" + filepath.Join(scratch, "tmp"), "LANG=C.UTF-8",
+		MountsVariable + "=" + filepath.Join(scratch, "mounts"),
 		fmt.Sprintf("GOMEMLIMIT=%d", limits.Memory/4*3),
 	}
 }
@@ -99,15 +125,15 @@ func start(cmd *exec.Cmd, stdin []byte, limits Limits) error {
 }
 
 // explain says why a program did not end well.
-func explain(job Job, cause, err error, stderr string) error {
+func explain(job Job, cause, err error, stderr *tail) error {
 	limits := job.Limits.withDefaults()
-	e := &Error{Kind: ErrCrashed, Program: filepath.Base(job.Path), Stderr: stderr}
+	e := &Error{Kind: ErrCrashed, Program: filepath.Base(job.Path), Stderr: stderr.String()}
 	switch {
 	case errors.Is(cause, ErrOutputLimit):
 		e.Kind, e.Detail = ErrOutputLimit, fmt.Sprintf("more than %d bytes", limits.Output)
 	case errors.Is(cause, ErrTimeout):
 		e.Kind, e.Detail = ErrTimeout, "after "+limits.Wall.String()
-	case ranOut(stderr):
+	case ranOut(stderr.begin()), ranOut(stderr.String()):
 		e.Kind, e.Detail = ErrMemoryLimit, fmt.Sprintf("the limit is %d MiB", limits.Memory>>20)
 	default:
 		e.Detail = err.Error()

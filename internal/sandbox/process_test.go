@@ -36,6 +36,21 @@ func TestWhatAProgramWritesIsReturned(t *testing.T) {
 	require.True(t, bytes.Equal([]byte(large), result.Output))
 }
 
+func TestAProgramFindsItsMounts(t *testing.T) {
+	values := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(values, "a"), []byte("of values"), 0o600))
+	j := job(t, sandbox.Limits{}, "", "read-mount")
+	j.Mounts = []sandbox.Mount{{Name: "values", Dir: values}}
+	result, err := sandbox.Process{}.Run(t.Context(), j)
+	require.NoError(t, err)
+	require.Equal(t, "of values", string(result.Output))
+	for _, name := range []string{"", "..", "a/b", "values"} {
+		j.Mounts = []sandbox.Mount{{Name: "values", Dir: values}, {Name: name, Dir: values}}
+		_, err = sandbox.Process{}.Run(t.Context(), j)
+		require.ErrorIs(t, err, sandbox.ErrStart, "%q", name)
+	}
+}
+
 func TestAProgramMayLeaveItsInputUnread(t *testing.T) {
 	result, err := run(t, sandbox.Limits{}, strings.Repeat("x", 1<<22), "read-nothing")
 	require.NoError(t, err)
@@ -56,9 +71,12 @@ func TestAProgramGetsNothingOfOurEnvironment(t *testing.T) {
 			scratch = strings.TrimPrefix(line, "TMPDIR=")
 			lines[i] = "TMPDIR=scratch"
 		}
+		if strings.HasPrefix(line, sandbox.MountsVariable+"=") {
+			lines[i] = "mounts"
+		}
 	}
 	require.ElementsMatch(t, []string{
-		"dir=" + dir, "PATH=", "HOME=/nonexistent", "TMPDIR=scratch", "LANG=C.UTF-8", "GOMEMLIMIT=805306368",
+		"dir=" + dir, "PATH=", "HOME=/nonexistent", "TMPDIR=scratch", "mounts", "LANG=C.UTF-8", "GOMEMLIMIT=805306368",
 	}, lines)
 	require.NoDirExists(t, scratch, "what it wrote to its own temporary folder is gone")
 }

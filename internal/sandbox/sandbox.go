@@ -1,6 +1,10 @@
 package sandbox
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // Job is one program to run, once.
 type Job struct {
@@ -10,8 +14,38 @@ type Job struct {
 	// Dir is the folder that the program finds as its working directory, whatever
 	// it is called there. The program has no business writing to it, and a backend
 	// that can hold it to that does.
-	Dir    string
+	Dir string
+	// Mounts are further folders to read. The program finds each as
+	// $TIDEGATE_MOUNTS/<name>.
+	Mounts []Mount
 	Limits Limits
+}
+
+// Mount is a folder that a Job may read.
+type Mount struct {
+	Name string // one element of a path
+	Dir  string
+}
+
+// MountsVariable is the environment variable that says where a Job's mounts are.
+const MountsVariable = "TIDEGATE_MOUNTS"
+
+// maxMounts is how many folders one job may have beside its own.
+const maxMounts = 32
+
+// checkMounts refuses names that would lie elsewhere, or twice.
+func checkMounts(mounts []Mount) error {
+	if len(mounts) > maxMounts {
+		return fmt.Errorf("it has %d folders to mount; %d are possible", len(mounts), maxMounts)
+	}
+	seen := map[string]bool{}
+	for _, m := range mounts {
+		if m.Name == "" || m.Name == "." || m.Name == ".." || strings.ContainsAny(m.Name, "/\x00") || seen[m.Name] {
+			return fmt.Errorf("%q is no name for a mount, or is there twice", m.Name)
+		}
+		seen[m.Name] = true
+	}
+	return nil
 }
 
 // Limits bound a Job. A zero value means the default.
@@ -24,6 +58,9 @@ type Limits struct {
 	// Processes bounds processes and threads; 256 by default. Backends without a
 	// namespace of their own cannot count them and leave them unbounded.
 	Processes int
+	// Tmp is what the program may keep in its temporary folder, in bytes; 256 MiB by
+	// default. Backends without a mount of their own leave it unbounded.
+	Tmp int64
 }
 
 const (
@@ -31,6 +68,7 @@ const (
 	defaultOutput    = 64 << 20
 	defaultMemory    = 1 << 30
 	defaultProcesses = 256
+	defaultTmp       = 256 << 20
 )
 
 func (l Limits) withDefaults() Limits {
@@ -45,6 +83,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.Processes <= 0 {
 		l.Processes = defaultProcesses
+	}
+	if l.Tmp <= 0 {
+		l.Tmp = defaultTmp
 	}
 	return l
 }

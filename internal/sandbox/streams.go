@@ -34,17 +34,22 @@ func (w *capped) result() (data []byte, over bool) {
 	return w.data, w.over
 }
 
-// tail keeps the last bytes that are written to it.
+// tail keeps the last bytes that are written to it, and the first few: a Go
+// program says first what it dies of, and then where each of its goroutines was.
 type tail struct {
 	limit int
 
 	mu   sync.Mutex
 	data []byte
+	head []byte
 }
+
+const headLimit = 2 << 10
 
 func (w *tail) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.head = append(w.head, p[:min(len(p), headLimit-len(w.head))]...)
 	w.data = append(w.data, p[max(0, len(p)-w.limit):]...)
 	w.data = w.data[max(0, len(w.data)-w.limit):]
 	return len(p), nil
@@ -54,4 +59,11 @@ func (w *tail) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return string(w.data)
+}
+
+// begin returns the first bytes.
+func (w *tail) begin() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return string(w.head)
 }

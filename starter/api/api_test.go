@@ -80,6 +80,19 @@ func TestRolloutsAreListedNewestFirstWithTheCommitsOfTheirRelease(t *testing.T) 
 	require.NotNil(t, list.Rollouts[2].Finished)
 }
 
+func TestARolloutSaysWhatItsTargetsWaitFor(t *testing.T) {
+	w := apitest.ShopWorld()
+	r := apitest.Waiting()
+	r.Phase = gitops.PhaseProgressing
+	r.Targets[0].Phase, r.Targets[1].Phase = gitops.TargetWaiting, gitops.TargetApplying
+	w.SetRollout(r)
+	w.Said = map[string]string{workflows.WaitQueue("eu-1"): "apps/Deployment shop/frontend: 1 of 2 ready"}
+	status, err := serve(t, w).Rollout(t.Context(), client.RolloutID{Delivery: "default/shop", Stage: "production", Number: 5})
+	require.NoError(t, err)
+	require.Equal(t, "apps/Deployment shop/frontend: 1 of 2 ready", status.Targets[0].Message)
+	require.Empty(t, status.Targets[1].Message)
+}
+
 func TestARolloutThatTemporalHasForgottenIsReadFromItsRecord(t *testing.T) {
 	w := apitest.ShopWorld()
 	w.SetRecord(workflows.RolloutStatus{Delivery: "default/shop", Stage: "dev", Number: 1, Phase: gitops.PhaseFailed})

@@ -84,7 +84,29 @@ func commitsOf(release gitops.Release) []string {
 
 func (s server) getRollout(ctx context.Context, in *RolloutName) (*answer[workflows.RolloutStatus], error) {
 	status, err := s.rollout(ctx, *in)
+	if err == nil {
+		err = s.sayWhatIsWaitedFor(ctx, in.workflow(), status.Targets)
+	}
 	return &answer[workflows.RolloutStatus]{status}, explain(err, in.unknown())
+}
+
+// sayWhatIsWaitedFor gives the targets that wait for health the words of their
+// waits: which object, in what condition, for how long.
+func (s server) sayWhatIsWaitedFor(ctx context.Context, workflow string, targets []workflows.TargetStatus) error {
+	waits := func(t workflows.TargetStatus) bool { return t.Phase == gitops.TargetWaiting && t.Message == "" }
+	if !slices.ContainsFunc(targets, waits) {
+		return nil
+	}
+	words, err := s.Asker.Words(ctx, workflow)
+	if err != nil {
+		return err
+	}
+	for i := range targets {
+		if t := &targets[i]; waits(*t) {
+			t.Message = words[workflows.WaitQueue(t.Region)]
+		}
+	}
+	return nil
 }
 
 // rollout asks the workflow, or reads the record of one that Temporal has

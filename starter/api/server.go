@@ -21,6 +21,8 @@ import (
 // Asker queries workflows. Its errors are those of package flows.
 type Asker interface {
 	Query(ctx context.Context, workflow, query string, result any) error
+	// Words are what its activities say of themselves, by task queue.
+	Words(ctx context.Context, workflow string) (map[string]string, error)
 }
 
 // Teller tells workflows what to do. Its errors are those of package flows.

@@ -11,12 +11,16 @@ import (
 	"github.com/tidegate/tidegate/starter/api"
 	"github.com/tidegate/tidegate/starter/client"
 	"github.com/tidegate/tidegate/starter/screen"
-	"github.com/tidegate/tidegate/starter/watch"
 )
 
 func (p *program) get() *cobra.Command {
-	c := &cobra.Command{Use: "get", Short: "Show Deliveries, targets, or what the catalog refuses", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	c.AddCommand(p.getDeliveries(), p.getTargets(), p.getProblems())
+	deliveries := p.getDeliveries()
+	c := &cobra.Command{
+		Use: "get [NAME]", Short: "Show Deliveries, targets, or what the catalog refuses",
+		Long: "Show every Delivery, or one in detail; targets and problems by their own commands.",
+		Args: cobra.MaximumNArgs(1), RunE: deliveries.RunE,
+	}
+	c.AddCommand(deliveries, p.getTargets(), p.getProblems())
 	return c
 }
 
@@ -100,7 +104,7 @@ func releaseOf(r *promotion.ReleaseStatus) string {
 	if r == nil {
 		return "–"
 	}
-	return fmt.Sprintf("%d (%s)", r.Number, watch.Short(r.Revision))
+	return fmt.Sprintf("%d (%s)", r.Number, gitops.ShortRevision(r.Revision))
 }
 
 func (p *program) deliveryLines(s promotion.Status) []string {
@@ -118,7 +122,7 @@ func (p *program) deliveryLines(s promotion.Status) []string {
 	}
 	lines = append(append(lines, ""), t.Lines(p.width(), p.Palette)...)
 	for _, c := range s.Conditions {
-		lines = append(lines, screen.Wrap(strings.TrimPrefix(fmt.Sprintf("%s %s: %s", c.Kind, c.Subject, c.Message), " "), "", p.textWidth())...)
+		lines = append(lines, screen.Wrap(c.String(), "", p.textWidth())...)
 	}
 	return lines
 }
@@ -217,7 +221,9 @@ func (p *program) problemLines(problems []gitops.Problem) []string {
 			place = fmt.Sprintf("%s:%d", problem.File, problem.Line)
 		}
 		subject := strings.TrimSpace(problem.Object + " " + problem.Field)
-		lines = append(lines, strings.TrimSpace(place+": "+subject))
+		if place != "" {
+			lines = append(lines, strings.TrimSpace(place+": "+subject))
+		}
 		lines = append(lines, screen.Wrap(problem.Message, "    ", p.textWidth())...)
 	}
 	return lines

@@ -51,7 +51,7 @@ func (p *program) rolloutsTable(list api.Rollouts) []string {
 	t := screen.Table{Headings: []string{"ROLLOUT", "RELEASE", "PHASE", "HEALTHY", "STARTED"}}
 	for _, r := range list.Rollouts {
 		t.Rows = append(t.Rows, []string{
-			r.ID, fmt.Sprintf("%d (%s)", r.Release, watch.Short(r.Revision)), string(r.Phase),
+			r.ID, fmt.Sprintf("%d (%s)", r.Release, gitops.ShortRevision(r.Revision)), string(r.Phase),
 			fmt.Sprintf("%d/%d", r.Healthy, r.Total), moment(r.Started),
 		})
 	}
@@ -90,7 +90,7 @@ func (p *program) rolloutLines(id client.RolloutID, r workflows.RolloutStatus) [
 	width := p.textWidth()
 	lines := []string{
 		p.Palette.Bold("rollout " + id.String()),
-		fmt.Sprintf("release %d (%s), %s, started %s", r.Release, watch.Short(r.Revision), r.Phase, moment(r.Started)),
+		fmt.Sprintf("release %d (%s), %s, started %s", r.Release, gitops.ShortRevision(r.Revision), r.Phase, moment(r.Started)),
 	}
 	if r.Phase != gitops.PhaseWaiting { // else its gates say the same
 		lines = append(lines, screen.Wrap(r.Message, "", width)...)

@@ -8,7 +8,6 @@ import (
 	"github.com/tidegate/tidegate/internal/catalog"
 	"github.com/tidegate/tidegate/internal/config"
 	"github.com/tidegate/tidegate/internal/gitops"
-	"github.com/tidegate/tidegate/starter/repository"
 )
 
 func (p *program) validate() *cobra.Command {
@@ -22,7 +21,7 @@ func (p *program) validate() *cobra.Command {
 			if err != nil && (p.config != "" || !isNoFile(err)) {
 				return err
 			}
-			cat, err := catalog.Load(args[0], catalog.Options{Regions: settings.Fleet(), Identity: repository.Identity})
+			cat, err := catalog.Load(args[0], catalog.Options{Regions: settings.Fleet(), Identity: gitops.RepositoryIdentity})
 			if err != nil {
 				return fmt.Errorf("read the catalog in %s: %w", args[0], err)
 			}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
@@ -27,6 +26,8 @@ const (
 // Client speaks with workflows.
 type Client struct {
 	Temporal client.Client
+	// Answers, if set, spares workflows queries whose answer cannot have changed.
+	Answers *Answers
 }
 
 // Hint tells the Push workflow of a ref that it may have moved, and starts it
@@ -48,7 +49,7 @@ func (c Client) Hint(ctx context.Context, ref gitops.Ref, hint workflows.Hint) (
 func (c Client) Query(ctx context.Context, id, query string, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	value, err := c.Temporal.QueryWorkflow(ctx, id, "", query)
+	value, err := c.query(ctx, question{id, query})
 	if err != nil {
 		return explain("query "+id, err)
 	}
@@ -87,30 +88,6 @@ func (c Client) Signal(ctx context.Context, id, signal string, arg any) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	return explain("signal "+id, c.Temporal.SignalWorkflow(ctx, id, "", signal, arg))
-}
-
-// Ensure starts the workflows of which there is one, Catalog and Poll, unless
-// they run.
-func (c Client) Ensure(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
-	defer cancel()
-	for _, w := range []struct {
-		id, kind string
-		input    any
-	}{
-		{workflows.CatalogID, workflows.CatalogType, workflows.CatalogInput{}},
-		{workflows.PollID, workflows.PollType, workflows.PollInput{}},
-	} {
-		options := client.StartWorkflowOptions{
-			ID: w.id, TaskQueue: workflows.TaskQueue,
-			WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-			WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		}
-		if _, err := c.Temporal.ExecuteWorkflow(ctx, options, w.kind, w.input); err != nil {
-			return explain("start "+w.id, err)
-		}
-	}
-	return nil
 }
 
 // Ready says whether Temporal answers.

@@ -1,6 +1,7 @@
 package flows_test
 
 import (
+	"context"
 	"errors"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -38,7 +40,10 @@ func dial(t *testing.T) client.Client {
 	c, err := temporalclient.Dial(t.Context(), temporalclient.Options{Address: server.FrontendHostPort(), Logger: telemetry.TemporalLogger(zap.NewNop()), Wait: true})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
-	want := map[string]enumspb.IndexedValueType{workflows.AttrRepository.GetName(): enumspb.INDEXED_VALUE_TYPE_KEYWORD}
+	want := map[string]enumspb.IndexedValueType{}
+	for _, name := range []string{workflows.AttrRepository.GetName(), workflows.AttrDelivery.GetName()} {
+		want[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
+	}
 	require.NoError(t, temporalclient.EnsureSearchAttributes(t.Context(), c, "default", want))
 	return c
 }
@@ -63,9 +68,21 @@ func gate(ctx workflow.Context) error {
 	return nil
 }
 
+// counting counts the queries that reach Temporal.
+type counting struct {
+	client.Client
+	queries int
+}
+
+func (c *counting) QueryWorkflow(ctx context.Context, id, run, query string, args ...any) (converter.EncodedValue, error) {
+	c.queries++
+	return c.Client.QueryWorkflow(ctx, id, run, query, args...)
+}
+
 func TestWithARealTemporal(t *testing.T) {
 	temporal := dial(t)
-	c := flows.Client{Temporal: temporal}
+	asked := &counting{Client: temporal}
+	c := flows.Client{Temporal: asked, Answers: flows.NewAnswers(10)}
 	require.NoError(t, c.Ready(t.Context()))
 
 	t.Run("a hint waits for a worker, and each joins the one workflow", func(t *testing.T) {
@@ -93,7 +110,8 @@ func TestWithARealTemporal(t *testing.T) {
 
 	t.Run("what must always run is started once, and again when it was terminated", func(t *testing.T) {
 		run := func() string {
-			require.NoError(t, c.Ensure(t.Context()))
+			// Nobody answers for the Catalog here, which is looked at after it was started.
+			require.ErrorIs(t, (&flows.Keeper{Client: c}).Ensure(t.Context()), flows.ErrUnavailable)
 			description, err := temporal.DescribeWorkflow(t.Context(), workflows.PollID, "")
 			require.NoError(t, err)
 			return description.RawResponse.GetWorkflowExecutionInfo().GetExecution().GetRunId()
@@ -127,6 +145,35 @@ func TestWithARealTemporal(t *testing.T) {
 		require.Equal(t, 1, taken)
 	})
 
+	t.Run("a workflow is asked again only once its history has grown", func(t *testing.T) {
+		asked.queries = 0
+		for range 5 {
+			var taken int
+			require.NoError(t, c.Query(t.Context(), "gate", "status", &taken))
+			require.Equal(t, 1, taken)
+		}
+		require.LessOrEqual(t, asked.queries, 1)
+		require.NoError(t, c.Update(t.Context(), flows.Order{Workflow: "gate", Name: "approve", Key: "again", Arg: "anna"}, nil))
+		var taken int
+		require.NoError(t, c.Query(t.Context(), "gate", "status", &taken))
+		require.Equal(t, 2, taken)
+	})
+
+	t.Run("a workflow that has only just begun is asked until it answers", func(t *testing.T) {
+		late := func(ctx workflow.Context) error {
+			if err := workflow.Sleep(ctx, time.Second); err != nil {
+				return err
+			}
+			return workflow.SetQueryHandler(ctx, "status", func() (int, error) { return 7, nil })
+		}
+		w.RegisterWorkflowWithOptions(late, workflow.RegisterOptions{Name: "late"})
+		_, err := temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "late", TaskQueue: "gates"}, "late")
+		require.NoError(t, err)
+		var taken int
+		require.NoError(t, c.Query(t.Context(), "late", "status", &taken))
+		require.Equal(t, 7, taken)
+	})
+
 	t.Run("a refusal has its reason, and the same key may be tried again", func(t *testing.T) {
 		var result string
 		err := c.Update(t.Context(), flows.Order{Workflow: "gate", Name: "approve", Key: "k2", Arg: ""}, &result)
@@ -141,6 +188,31 @@ func TestWithARealTemporal(t *testing.T) {
 		require.NoError(t, c.Query(t.Context(), "gate", "status", &taken))
 		require.ErrorIs(t, c.Update(t.Context(), flows.Order{Workflow: "gate", Name: "approve", Key: "k3", Arg: "anna"}, nil), flows.ErrUnknown)
 		require.ErrorIs(t, c.Signal(t.Context(), "gate", "close", nil), flows.ErrUnknown)
+	})
+
+	t.Run("a declared Delivery that does not run is started at the second look", func(t *testing.T) {
+		declared := func(ctx workflow.Context, _ workflows.CatalogInput) error {
+			err := workflow.SetQueryHandler(ctx, workflows.QueryStatus, func() (workflows.CatalogStatus, error) {
+				return workflows.CatalogStatus{Deliveries: map[string]string{"default/shop": "digest"}}, nil
+			})
+			if err == nil {
+				workflow.GetSignalChannel(ctx, "close").Receive(ctx, nil)
+			}
+			return err
+		}
+		catalogs := worker.New(temporal, workflows.TaskQueue, worker.Options{})
+		catalogs.RegisterWorkflowWithOptions(declared, workflow.RegisterOptions{Name: workflows.CatalogType})
+		require.NoError(t, catalogs.Start())
+		t.Cleanup(catalogs.Stop)
+		runs := func() bool {
+			_, err := temporal.DescribeWorkflow(t.Context(), workflows.DeliveryID("default/shop"), "")
+			return err == nil
+		}
+		keeper := &flows.Keeper{Client: c}
+		require.Eventually(t, func() bool { return keeper.Ensure(t.Context()) == nil }, 10*time.Second, 10*time.Millisecond)
+		require.False(t, runs())
+		require.NoError(t, keeper.Ensure(t.Context()))
+		require.True(t, runs())
 	})
 
 	t.Run("a workflow that never was is unknown", func(t *testing.T) {

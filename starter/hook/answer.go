@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/tidegate/tidegate/internal/gitops"
 	"github.com/tidegate/tidegate/internal/webhook"
 )
 
@@ -54,13 +55,13 @@ func eventType(e webhook.Event) string {
 // names. HEAD may be any branch: only the server knows which.
 func mayMove(pushed, revision string) bool {
 	branch, isBranch := strings.CutPrefix(pushed, "refs/heads/")
-	tag, _ := strings.CutPrefix(pushed, "refs/tags/")
+	tag, isTag := strings.CutPrefix(pushed, "refs/tags/")
 	switch revision {
 	case "", "HEAD":
 		return isBranch
 	case pushed, strings.TrimPrefix(pushed, "refs/"):
 		return true
 	default:
-		return revision == branch || revision == tag
+		return revision == branch || revision == tag || isTag && gitops.MayBeRange(revision)
 	}
 }

@@ -146,8 +146,8 @@ func (h *handler) push(ctx context.Context, p webhook.Push) result {
 	answer := Answer{Repository: repository, Ref: p.Ref, Commit: p.After}
 	for _, ref := range refs {
 		hint := workflows.Hint{Commit: p.After, From: "github " + p.DeliveryID}
-		if ref.Revision == "HEAD" {
-			hint.Commit = "" // the branch need not be the default one
+		if ref.Revision == "HEAD" || gitops.MayBeRange(ref.Revision) {
+			hint.Commit = "" // the branch need not be the default one, the tag not the highest
 		}
 		id, err := h.Sender.Hint(ctx, ref, hint)
 		if err != nil {

@@ -21,7 +21,6 @@ import (
 	"github.com/tidegate/tidegate/internal/telemetry"
 	"github.com/tidegate/tidegate/internal/webhook"
 	"github.com/tidegate/tidegate/starter/hook"
-	"github.com/tidegate/tidegate/starter/repository"
 	"github.com/tidegate/tidegate/workflows"
 )
 
@@ -51,7 +50,7 @@ type bench struct {
 func newBench(revisions ...string) *bench {
 	b := &bench{metrics: telemetry.NewMetrics(prometheus.NewRegistry()), revisions: revisions}
 	b.handler = hook.New(hook.Options{
-		GitHub: webhook.GitHub{Secret: []byte(secret)}, Sender: b, Catalog: b, Identity: repository.Identity, Metrics: b.metrics, Log: zap.NewNop(),
+		GitHub: webhook.GitHub{Secret: []byte(secret)}, Sender: b, Catalog: b, Identity: gitops.RepositoryIdentity, Metrics: b.metrics, Log: zap.NewNop(),
 	})
 	return b
 }
@@ -109,12 +108,12 @@ func (b *bench) send(t *testing.T, r *http.Request) (int, hook.Answer) {
 }
 
 func TestAPushHintsEveryRefThatItMayMove(t *testing.T) {
-	all := []string{"HEAD", "feature/x", "heads/main", "main", "refs/heads/main", "refs/tags/v1", "v1", commit}
+	all := []string{"HEAD", "^1", "feature/x", "heads/main", "main", "refs/heads/main", "refs/tags/v1", "v1", commit}
 	for pushed, want := range map[string][]string{
 		"refs/heads/main":      {"HEAD", "heads/main", "main", "refs/heads/main"},
 		"refs/heads/feature/x": {"HEAD", "feature/x"},
 		"refs/heads/other":     {"HEAD"},
-		"refs/tags/v1":         {"refs/tags/v1", "v1"},
+		"refs/tags/v1":         {"^1", "refs/tags/v1", "v1"},
 	} {
 		t.Run(pushed, func(t *testing.T) {
 			b := newBench(all...)
@@ -124,8 +123,8 @@ func TestAPushHintsEveryRefThatItMayMove(t *testing.T) {
 			require.Len(t, answer.WorkflowIDs, len(want))
 			require.Equal(t, "push/github.com/acme/shop/"+want[0], answer.WorkflowID)
 			hinted := commit
-			if want[0] == "HEAD" {
-				hinted = "" // the pushed branch need not be what HEAD means
+			if want[0] == "HEAD" || want[0] == "^1" {
+				hinted = "" // the pushed branch need not be what HEAD means, the tag not the highest
 			}
 			require.Equal(t, workflows.Hint{Commit: hinted, From: "github d-1"}, b.hints[0].Hint)
 		})

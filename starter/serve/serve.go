@@ -9,20 +9,19 @@ import (
 	"net/http"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tidegate/tidegate/internal/artifact"
 	"github.com/tidegate/tidegate/internal/config"
+	"github.com/tidegate/tidegate/internal/gitops"
 	"github.com/tidegate/tidegate/internal/telemetry"
 	"github.com/tidegate/tidegate/internal/temporalclient"
 	"github.com/tidegate/tidegate/internal/webhook"
 	"github.com/tidegate/tidegate/starter/api"
 	"github.com/tidegate/tidegate/starter/flows"
 	"github.com/tidegate/tidegate/starter/hook"
-	"github.com/tidegate/tidegate/starter/repository"
 	"github.com/tidegate/tidegate/starter/shelf"
 	"github.com/tidegate/tidegate/workflows"
 )
@@ -83,14 +82,14 @@ type program struct {
 // run serves webhooks and the API until ctx ends.
 func (p program) run(ctx context.Context) error {
 	p.registerAttributes(ctx)
-	talk := flows.Client{Temporal: p.temporal}
+	talk := flows.Client{Temporal: p.temporal, Answers: flows.NewAnswers(maxAnswers)}
 	secret := []byte(p.Settings.Webhook.GithubSecret.Reveal())
 	if len(secret) == 0 {
 		p.Log.Warn("webhook.githubSecret is not set: every webhook is refused, and pushes are found by polling only")
 	}
 	webhooks := http.NewServeMux()
 	webhooks.Handle("/", hook.New(hook.Options{
-		GitHub: webhook.GitHub{Secret: secret}, Sender: talk, Catalog: p.shelf, Identity: repository.Identity, Metrics: p.metrics, Log: p.Log,
+		GitHub: webhook.GitHub{Secret: secret}, Sender: talk, Catalog: p.shelf, Identity: gitops.RepositoryIdentity, Metrics: p.metrics, Log: p.Log,
 	}))
 	p.health.register(webhooks)
 	verbs := api.New(api.Options{Asker: talk, Teller: talk, Shelf: p.shelf, Version: p.Version})
@@ -104,7 +103,8 @@ func (p program) run(ctx context.Context) error {
 			return err
 		}
 	}
-	group.Go(func() error { return keepRunning(ctx, talk.Ensure, ensureEvery, p.Log) })
+	keeper := &flows.Keeper{Client: talk}
+	group.Go(func() error { return keepRunning(ctx, keeper.Ensure, ensureEvery, p.Log) })
 	p.health.set(check{"temporal", talk.Ready}, check{"artifacts", p.shelf.Ready})
 	p.Log.Info("ready")
 	<-ctx.Done()
@@ -112,18 +112,20 @@ func (p program) run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// registerAttributes makes Temporal accept what a Push is started with. Without
+// registerAttributes makes Temporal accept what workflows are started with. Without
 // the right to do so it must have been done by somebody else.
 func (p program) registerAttributes(ctx context.Context) {
-	want := map[string]enumspb.IndexedValueType{workflows.AttrRepository.GetName(): enumspb.INDEXED_VALUE_TYPE_KEYWORD}
-	if err := temporalclient.EnsureSearchAttributes(ctx, p.temporal, p.Settings.Temporal.Namespace, want); err != nil {
+	if err := temporalclient.EnsureSearchAttributes(ctx, p.temporal, p.Settings.Temporal.Namespace, workflows.SearchAttributes()); err != nil {
 		p.Log.Warn("register search attributes", zap.Error(err))
 	}
 }
 
+// maxAnswers is how many answers of workflows are remembered: a few KiB each.
+const maxAnswers = 4096
+
 // ensureEvery is how soon a workflow that must always run, and was terminated,
 // is started again.
-const ensureEvery = 10 * time.Second
+const ensureEvery = 5 * time.Second
 
 // keepRunning calls ensure again and again until ctx ends. It logs the first of
 // a row of errors.
@@ -134,7 +136,7 @@ func keepRunning(ctx context.Context, ensure func(context.Context) error, every 
 	for {
 		err := ensure(ctx)
 		if err != nil && !failing && ctx.Err() == nil {
-			log.Warn("the Catalog and Poll workflows cannot be started; tried again every "+every.String(), zap.Error(err))
+			log.Warn("the workflows that must always run cannot be looked after; tried again every "+every.String(), zap.Error(err))
 		}
 		failing = err != nil
 		select {

@@ -96,11 +96,11 @@ func (s snapshot) find(revision string) int {
 }
 
 func (s snapshot) view(d delivery) View {
-	v := View{Title: fmt.Sprintf("%s  release %d (%s)  %s, %s", d.key, s.release, Short(s.revision()), s.status.Sync, s.status.Health)}
+	v := View{Title: fmt.Sprintf("%s  release %d (%s)  %s, %s", d.key, s.release, gitops.ShortRevision(s.revision()), s.status.Sync, s.status.Health)}
 	if s.release == 0 {
 		v.Title = fmt.Sprintf("%s  no release yet", d.key)
 		if d.revision != "" {
-			v.Title = fmt.Sprintf("%s  no release of %s yet", d.key, Short(d.revision))
+			v.Title = fmt.Sprintf("%s  no release of %s yet", d.key, gitops.ShortRevision(d.revision))
 		}
 	}
 	for _, stage := range s.status.Stages {
@@ -113,7 +113,10 @@ func (s snapshot) view(d delivery) View {
 	}
 	tellApart(v.Rows)
 	for _, c := range s.status.Conditions {
-		v.Notes = append(v.Notes, strings.TrimPrefix(fmt.Sprintf("%s %s: %s", c.Kind, c.Subject, c.Message), " "))
+		v.Notes = append(v.Notes, c.String())
+	}
+	if s.release == 0 && d.revision != "" && !s.status.Rendering {
+		v.Notes = append(v.Notes, "A commit that changes nothing of what "+d.key+" is rendered from makes no release.")
 	}
 	v.End = s.end(d)
 	return v
@@ -149,7 +152,7 @@ func (s snapshot) standing(stage string) []Row {
 		case t.Release == s.release && s.release > 0 && t.Health == gitops.Healthy:
 			row.Wave, row.Urgency = "done", Done
 		case t.Release > 0:
-			row.Wave = fmt.Sprintf("has release %d (%s)", t.Release, Short(t.Revision))
+			row.Wave = fmt.Sprintf("has release %d (%s)", t.Release, gitops.ShortRevision(t.Revision))
 		}
 		rows = append(rows, row)
 	}
@@ -159,7 +162,7 @@ func (s snapshot) standing(stage string) []Row {
 // end says whether the release has come to an end, and to which.
 func (s snapshot) end(d delivery) *End {
 	if s.release == 0 {
-		return nil
+		return s.unrendered(d)
 	}
 	var stuck *api.Rollout
 	left, queued, atGate := 0, false, ""
@@ -177,6 +180,8 @@ func (s snapshot) end(d delivery) *End {
 		}
 	}
 	switch {
+	case left == 0 && d.revision == "" && s.status.Rendering:
+		return nil // a newer release may be on its way
 	case left == 0:
 		return &End{Outcome: Healthy, Message: fmt.Sprintf("release %d of %s is healthy in every stage", s.release, d.key)}
 	case d.untilGate && atGate != "":
@@ -185,4 +190,22 @@ func (s snapshot) end(d delivery) *End {
 		return &End{Outcome: outcomeOf(stuck.Phase), Message: sentence("rollout "+stuck.ID, stuck.Phase, stuck.Message)}
 	}
 	return nil
+}
+
+// unrendered is the end of a revision that never becomes a release.
+func (s snapshot) unrendered(d delivery) *End {
+	failed := slices.ContainsFunc(s.status.Unrendered, func(c string) bool { return strings.HasPrefix(c, d.revision) })
+	if !failed || s.status.Rendering {
+		return nil
+	}
+	message := d.key + " has no release"
+	if d.revision != "" {
+		message += " of " + gitops.ShortRevision(d.revision)
+	}
+	for _, c := range s.status.Conditions {
+		if c.Kind == promotion.RenderBroken {
+			message += ": " + c.Message
+		}
+	}
+	return &End{Outcome: Failed, Message: message}
 }

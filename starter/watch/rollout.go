@@ -11,7 +11,7 @@ import (
 // viewOfRollout shows one rollout by itself.
 func viewOfRollout(id client.RolloutID, r workflows.RolloutStatus, untilGate bool) View {
 	v := View{
-		Title: fmt.Sprintf("rollout %s  release %d (%s)  %s", id, r.Release, Short(r.Revision), r.Phase),
+		Title: fmt.Sprintf("rollout %s  release %d (%s)  %s", id, r.Release, gitops.ShortRevision(r.Revision), r.Phase),
 		Rows:  rowsOf(r), Notes: notesOf(id, r),
 	}
 	tellApart(v.Rows)
@@ -126,14 +126,6 @@ func notesOf(id client.RolloutID, r workflows.RolloutStatus) []string {
 		}
 	}
 	return notes
-}
-
-// Short is a commit as people say it.
-func Short(revision string) string {
-	if len(revision) > 7 {
-		return revision[:7]
-	}
-	return revision
 }
 
 // State says in a few words where a target of a rollout stands.

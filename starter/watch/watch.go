@@ -59,8 +59,19 @@ type End struct {
 func Delivery(ctx context.Context, key string, o Options) (End, error) {
 	o = o.withDefaults()
 	d := delivery{key: key, client: o.Client, revision: o.Revision, untilGate: o.UntilGate}
-	return follow(ctx, o, d.look)
+	began := o.Now()
+	return follow(ctx, o, func(ctx context.Context) (View, error) {
+		view, err := d.look(ctx)
+		if o.Revision != "" && client.Is(err, http.StatusNotFound) && o.Now().Sub(began) < undeclared {
+			return View{Title: key + "  is not declared yet"}, nil
+		}
+		return view, err
+	})
 }
+
+// undeclared is how long the Delivery of a revision may be unknown: a commit that
+// was just made may be what declares it.
+const undeclared = 15 * time.Second
 
 // Rollout follows one rollout until it ends or, if wanted, waits at a gate.
 func Rollout(ctx context.Context, id client.RolloutID, o Options) (End, error) {

@@ -149,6 +149,39 @@ func TestARevisionIsWaitedForUntilItHasARelease(t *testing.T) {
 	require.Contains(t, out.String(), "no release of 0f1e2d3 yet")
 }
 
+func TestARevisionMayBeTheOneThatDeclaresItsDelivery(t *testing.T) {
+	w := apitest.New()
+	out := &onWrite{then: func(int) {
+		w.Declare("default", "shop")
+		w.SetDelivery(ended(gitops.PhaseHealthy, ""))
+	}}
+	o := options(t, w, out)
+	o.Revision = apitest.NewCommit
+	end, err := watch.Delivery(t.Context(), "default/shop", o)
+	require.NoError(t, err)
+	require.Equal(t, watch.Healthy, end.Outcome)
+	require.Contains(t, out.String(), "default/shop  is not declared yet")
+
+	_, err = watch.Delivery(t.Context(), "default/shopp", options(t, w, io.Discard))
+	require.ErrorContains(t, err, "there is no Delivery default/shopp", "without a revision nothing is waited for")
+}
+
+func TestARevisionThatDoesNotRenderEndsTheWatch(t *testing.T) {
+	w := apitest.New()
+	w.Declare("default", "shop")
+	broken := apitest.Shop()
+	broken.Releases = broken.Releases[:1]
+	broken.Rollouts, broken.Stages = nil, []promotion.StageState{{Name: "dev", Current: 1}}
+	broken.Render = promotion.RenderState{Number: 2, Error: "no such file", Sources: []gitops.ResolvedSource{{Commit: apitest.NewCommit}}}
+	broken.Conditions = []promotion.Condition{{Kind: promotion.RenderBroken, Message: "no such file"}}
+	w.SetDelivery(broken)
+	o := options(t, w, io.Discard)
+	o.Revision = apitest.NewCommit[:7]
+	end, err := watch.Delivery(t.Context(), "default/shop", o)
+	require.NoError(t, err)
+	require.Equal(t, watch.End{Outcome: watch.Failed, Message: "default/shop has no release of 0f1e2d3: no such file"}, end)
+}
+
 func TestARolloutThatHasJustBeenStartedIsWaitedFor(t *testing.T) {
 	w := apitest.New()
 	w.Declare("default", "shop")

@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"text/template"
+
+	"github.com/tidegate/tidegate/internal/config"
+	"github.com/tidegate/tidegate/internal/sandbox"
 )
 
 //go:embed tidegate.yaml.tmpl
@@ -27,7 +30,11 @@ func (s *Stack) writeSettings() error {
 		Dir     string
 		Bin     string
 		Context string
-	}{s, s.options.Ports, newSecret(), dir, s.options.Bin, UserTidegate}
+		Sandbox string
+	}{s, s.options.Ports, newSecret(), dir, s.options.Bin, UserTidegate, Sandbox(s.options.Bin)}
+	if values.Sandbox == config.SandboxNone {
+		s.options.Progress("renders run without a sandbox: this host cannot confine them, or not for this user; `tidegate-worker check` says why")
+	}
 	var text bytes.Buffer
 	if err := settingsTemplate.Execute(&text, values); err != nil {
 		return fmt.Errorf("write %s: %w", s.Settings, err)
@@ -38,6 +45,20 @@ func (s *Stack) writeSettings() error {
 		}
 	}
 	return writeFile(s.Settings, text.Bytes())
+}
+
+// Sandbox is what renders run in on this host, for a stack whose user trusts what
+// is rendered: the native sandbox where there can be one.
+func Sandbox(bin string) string {
+	program := filepath.Join(bin, "tidegate-render")
+	findings := sandbox.Check(sandbox.Options{Program: program})
+	_, notBuilt := os.Stat(program)
+	if slices.ContainsFunc(findings, func(f sandbox.Finding) bool {
+		return f.State == sandbox.StateMissing && (notBuilt == nil || f.Name != sandbox.NativeFinding)
+	}) {
+		return config.SandboxNone
+	}
+	return config.SandboxNative
 }
 
 // quote writes a YAML string that may hold anything but control characters.

@@ -28,6 +28,7 @@ const (
 	treeFolder  = "tree"
 	halfPrefix  = "half-"
 	halfExpires = time.Hour // longer than any unpacking
+	tries       = 100       // to make a tree that other processes remove again at once
 )
 
 // Tree is an unpacked checkout, which nobody changes or removes until Close.
@@ -46,7 +47,7 @@ func (c *Cache) Open(ctx context.Context, digest string, fetch func(context.Cont
 	if name := filepath.Base(dir); !filepath.IsLocal(name) || filepath.Dir(dir) != filepath.Clean(c.Dir) {
 		return nil, fmt.Errorf("open checkout %q: that is no digest", digest)
 	}
-	for {
+	for range tries {
 		if tree, err := use(dir); err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return tree, err
 		}
@@ -66,6 +67,7 @@ func (c *Cache) Open(ctx context.Context, digest string, fetch func(context.Cont
 		}
 		return tree, c.sweep()
 	}
+	return nil, fmt.Errorf("checkout %s: %s is removed as often as it is made; remove the folder, and give the cache more room", digest, dir)
 }
 
 // use takes a tree that is there. Only a complete one has its name.
@@ -78,13 +80,35 @@ func use(dir string) (*Tree, error) {
 	if err := lockShared(lock); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
+	if err := stillNamed(lock, size); err != nil { // it was removed before the lock was taken
+		return nil, errors.Join(err, lock.Close())
+	}
 	now := time.Now()
-	if err := os.Chtimes(size, now, now); err != nil { // it was removed before the lock was taken
+	if err := os.Chtimes(size, now, now); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	return &Tree{Dir: filepath.Join(dir, treeFolder), lock: lock}, nil
 }
 
+// stillNamed says whether an open file is the one that has this name; it is
+// fs.ErrNotExist when another has, or none.
+func stillNamed(f *os.File, name string) error {
+	held, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	named, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(held, named) {
+		return fmt.Errorf("%s was replaced: %w", name, fs.ErrNotExist)
+	}
+	return nil
+}
+
+// unpack puts an unpacked archive where dir is. It is no error that another
+// process did so first.
 func (c *Cache) unpack(dir string, archive []byte) error {
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil { //nolint:gosec // a sandbox has other users
 		return err
@@ -105,9 +129,8 @@ func (c *Cache) unpack(dir string, archive []byte) error {
 	if err := os.WriteFile(filepath.Join(half, sizeFile), strconv.AppendInt(nil, size, 10), 0o600); err != nil {
 		return err
 	}
-	err = os.Rename(half, dir)
-	if _, there := os.Stat(filepath.Join(dir, sizeFile)); there == nil {
-		return nil // by this process or by another
+	if err := os.Rename(half, dir); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
 	}
-	return err
+	return nil
 }

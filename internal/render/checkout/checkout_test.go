@@ -154,6 +154,14 @@ func TestManyWorkersThatShareAFolderGetWholeTrees(t *testing.T) {
 	require.NoError(t, group.Wait())
 }
 
+func TestWhatIsNoCheckoutUnderItsNameIsAnErrorThatNamesIt(t *testing.T) {
+	s := &store{archive: archive(t, tar.Header{Name: "a"})}
+	cache := checkout.Cache{Dir: t.TempDir()}
+	require.NoError(t, os.MkdirAll(filepath.Join(cache.Dir, "checkout-1", "something"), 0o750))
+	_, err := cache.Open(t.Context(), "checkout:1", s.fetch)
+	require.ErrorContains(t, err, filepath.Join(cache.Dir, "checkout-1"))
+}
+
 func TestADigestCannotNameAnotherFolder(t *testing.T) {
 	cache := checkout.Cache{Dir: t.TempDir()}
 	for _, digest := range []string{"..", "../x", "a/b", ".", ""} {

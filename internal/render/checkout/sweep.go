@@ -68,7 +68,8 @@ func (c *Cache) list() ([]kept, error) {
 // remove removes a tree that nobody uses. Its name goes first, so that nobody
 // finds half a tree under it.
 func remove(dir string) error {
-	lock, err := os.Open(filepath.Join(dir, sizeFile)) //nolint:gosec // below the cache's own folder
+	size := filepath.Join(dir, sizeFile)
+	lock, err := os.Open(size) //nolint:gosec // below the cache's own folder
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -77,6 +78,11 @@ func remove(dir string) error {
 	}
 	defer func() { _ = lock.Close() }()
 	if free, err := tryLock(lock); err != nil || !free {
+		return err
+	}
+	if err := stillNamed(lock, size); errors.Is(err, fs.ErrNotExist) {
+		return nil // another has removed it, and maybe a third made it anew
+	} else if err != nil {
 		return err
 	}
 	gone, err := os.MkdirTemp(filepath.Dir(dir), halfPrefix)

@@ -1,12 +1,14 @@
-package main
+package renderer
 
 import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,7 +21,8 @@ var update = flag.Bool("update", false, "rewrite the golden parts of testdata/ca
 
 // TestCases renders the trees in testdata/cases. A case is a claim, then parts
 // that each begin with a line "-- name --": "request", files, links ("-- name ->
-// target --") and at the end "want".
+// target --") and at the end "want". Files of another checkout are named
+// ../refs/name/file.
 func TestCases(t *testing.T) {
 	files, err := filepath.Glob("testdata/cases/*.txt")
 	require.NoError(t, err)
@@ -71,7 +74,8 @@ func parseCase(text string) testCase {
 
 func (c testCase) plant(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "tree")
+	require.NoError(t, os.Mkdir(dir, 0o750))
 	for _, f := range c.files {
 		name, target, isLink := strings.Cut(f.name, " -> ")
 		file := filepath.Join(dir, name)
@@ -85,10 +89,11 @@ func (c testCase) plant(t *testing.T) string {
 	return dir
 }
 
+// answer renders a tree. Beside it may be a folder refs with other checkouts.
 func answer(t testing.TB, dir, request string) render.Result {
 	t.Helper()
 	var out bytes.Buffer
-	require.NoError(t, run(dir, strings.NewReader(request), &out))
+	require.NoError(t, Run(t.Context(), dir, filepath.Join(filepath.Dir(dir), "refs"), strings.NewReader(request), &out))
 	require.NotContains(t, out.String(), dir, "the machine's paths are nobody's business")
 	result, err := render.ReadResult(out.Bytes())
 	require.NoError(t, err)
@@ -107,6 +112,14 @@ func show(t *testing.T, r render.Result) string {
 	}
 	for _, name := range r.Reads {
 		b.WriteString("read " + name + "\n")
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.RefReads)) {
+		for _, file := range r.RefReads[name] {
+			b.WriteString("read $" + name + "/" + file + "\n")
+		}
+	}
+	for _, call := range r.Unstable {
+		b.WriteString("unstable " + call + "\n")
 	}
 	var objects []json.RawMessage
 	if len(r.Objects) > 0 {

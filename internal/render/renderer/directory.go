@@ -1,4 +1,4 @@
-package main
+package renderer
 
 import (
 	"bytes"
@@ -35,7 +35,12 @@ func plainFolder(t *tree, folder string, options gitops.Directory) (render.Resul
 		if bytes.Contains(text, skipMarker) {
 			continue
 		}
-		if err := found.addFile(file, text); err != nil {
+		if path.Ext(file) == ".jsonnet" {
+			err = found.addJsonnet(t, file, options.Jsonnet)
+		} else {
+			err = found.addFile(file, text)
+		}
+		if err != nil {
 			return result, err
 		}
 	}

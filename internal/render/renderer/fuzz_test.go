@@ -1,4 +1,4 @@
-package main
+package renderer
 
 import (
 	"bytes"
@@ -75,7 +75,7 @@ func FuzzRequest(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text string) {
 		var out bytes.Buffer
-		if run(dir, bytes.NewReader([]byte(text)), &out) == nil {
+		if Run(t.Context(), dir, "", bytes.NewReader([]byte(text)), &out) == nil {
 			require.True(t, json.Valid(out.Bytes()[bytes.IndexByte(out.Bytes(), '\n')+1:]))
 		}
 	})

@@ -1,4 +1,4 @@
-package main
+package renderer
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func kustomizeFolder(t *tree, folder string, files []string, options *gitops.Kus
 	default:
 		return result, &render.Error{Kind: render.KindBuild, File: folder, Message: "more than one kustomization in one folder: " + strings.Join(files, ", ") + "; keep one"}
 	}
-	references, err := referencesOf(t, files[0])
+	references, err := referencesOf(t, files[0], options)
 	if err != nil {
 		return result, err
 	}

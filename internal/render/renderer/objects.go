@@ -1,4 +1,4 @@
-package main
+package renderer
 
 import (
 	"bytes"
@@ -36,12 +36,7 @@ type place struct {
 // Kubernetes object, such as a values.yaml, is left out, as in Argo CD; in any
 // other file every document must be one.
 func (o *objects) addFile(file string, text []byte) error {
-	switch path.Ext(file) {
-	case ".jsonnet":
-		return &render.Error{
-			Kind: render.KindUnsupported, File: file, Message: "Jsonnet is not supported yet; leave the file out with directory.exclude, or render it into the repository",
-		}
-	case ".json":
+	if path.Ext(file) == ".json" {
 		return o.addJSON(file, text)
 	}
 	var contents []any
@@ -186,8 +181,11 @@ func (o *objects) result(r render.Result) (render.Result, error) {
 
 func twice(a, b object) error {
 	other := fmt.Sprintf("%s:%d", a.place.file, a.place.line)
-	if a.place.line == 0 {
+	switch {
+	case a.place.line == 0 && a.place.file == b.place.file:
 		other = "the same build"
+	case a.place.line == 0:
+		other = a.place.file
 	}
 	return &render.Error{
 		Kind: render.KindBuild, File: b.place.file, Line: b.place.line, Message: fmt.Sprintf("%s is declared twice: also in %s; remove one", b.key, other),

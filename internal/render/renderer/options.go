@@ -1,4 +1,4 @@
-package main
+package renderer
 
 import (
 	"fmt"
@@ -34,6 +34,9 @@ func withOptions(t *tree, file string, options gitops.Kustomize) ([]byte, error)
 			return nil, &render.Error{Kind: render.KindBuild, File: file, Message: err.Error()}
 		}
 		k.Images = setImage(k.Images, image)
+	}
+	if err := addOptions(t, &k, file, options); err != nil {
+		return nil, err
 	}
 	encoded, err := yaml.Marshal(k)
 	if err != nil {

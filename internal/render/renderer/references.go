@@ -1,4 +1,4 @@
-package main
+package renderer
 
 import (
 	"path"
@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/tidegate/tidegate/internal/gitops"
 	"github.com/tidegate/tidegate/internal/render"
 )
 
@@ -21,11 +22,29 @@ type reference struct {
 func (r reference) target() string { return path.Join(path.Dir(r.file), r.value) }
 
 // referencesOf lists what a kustomization refers to, and what those that it
-// refers to do, in the order in which Kustomize comes to them.
-func referencesOf(t *tree, file string) ([]reference, error) {
+// refers to do, in the order in which Kustomize comes to them; then what an
+// Application's options add, which has no line in the file.
+func referencesOf(t *tree, file string, options *gitops.Kustomize) ([]reference, error) {
 	w := walker{tree: t, seen: map[string]bool{}}
-	err := w.kustomization(file)
-	return w.found, err
+	if err := w.kustomization(file); err != nil || options == nil {
+		return w.found, err
+	}
+	var added []reference
+	for _, p := range options.Patches {
+		if p.Path != "" {
+			added = append(added, reference{file: file, field: "patches", value: p.Path})
+		}
+	}
+	for _, c := range options.Components {
+		added = append(added, reference{file: file, field: "components", value: c})
+	}
+	w.found = append(w.found, added...)
+	for _, r := range added {
+		if err := w.follow(r); err != nil {
+			return w.found, err
+		}
+	}
+	return w.found, nil
 }
 
 type walker struct {

@@ -1,4 +1,4 @@
-package main
+package renderer
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,6 +26,32 @@ const (
 type tree struct {
 	root  *os.Root
 	reads map[string]bool
+	// refs are the trees of the other checkouts that were used, mounts is where all
+	// of them are.
+	refs   map[string]*tree
+	mounts string
+}
+
+// ref returns another checkout; nil when there is none of that name.
+func (t *tree) ref(name string) *tree {
+	if known, ok := t.refs[name]; ok {
+		return known
+	}
+	other, err := openTree(filepath.Join(t.mounts, name))
+	if t.mounts == "" || err != nil {
+		return nil
+	}
+	t.refs[name] = other
+	return other
+}
+
+// refPaths are the noted paths of the other checkouts.
+func (t *tree) refPaths() map[string][]string {
+	paths := map[string][]string{}
+	for name, other := range t.refs {
+		paths[name] = other.paths()
+	}
+	return paths
 }
 
 func openTree(dir string) (*tree, error) {
@@ -32,7 +59,7 @@ func openTree(dir string) (*tree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the checkout: %w", err)
 	}
-	return &tree{root: root, reads: map[string]bool{}}, nil
+	return &tree{root: root, reads: map[string]bool{}, refs: map[string]*tree{}}, nil
 }
 
 func (t *tree) note(name string) { t.reads[name] = true }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http/httptest"
 	"sync"
 	"testing"
@@ -33,6 +34,8 @@ type World struct {
 	// Result is what an update results in; Refuse is its error instead.
 	Result string
 	Refuse error
+	// Said are the words of activities, by task queue.
+	Said map[string]string
 }
 
 // New returns a world without any workflow.
@@ -94,6 +97,13 @@ func (w *World) Query(_ context.Context, workflow, query string, result any) err
 		return fmt.Errorf("query %s: %w", workflow, flows.ErrUnknown)
 	}
 	return convert(answer, result)
+}
+
+// Words implements api.Asker.
+func (w *World) Words(context.Context, string) (map[string]string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.Said), nil
 }
 
 // Update implements api.Teller.

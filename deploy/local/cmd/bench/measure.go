@@ -31,6 +31,9 @@ func (b *bench) measureAll(ctx context.Context) error {
 		{"W2 with one region's API server dead", b.deadRegion},
 	} {
 		fmt.Printf("\n%s\n", step.name)
+		if err := b.quiet(ctx); err != nil {
+			return err
+		}
 		before := b.usages()
 		if err := step.run(ctx, &w); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
@@ -48,6 +51,9 @@ func (b *bench) compare(ctx context.Context, name string, w work) error {
 	if err != nil {
 		return fmt.Errorf("the bare loop: %w", err)
 	}
+	if err := b.quiet(ctx); err != nil {
+		return err
+	}
 	since, err := b.mark()
 	if err != nil {
 		return err
@@ -60,7 +66,7 @@ func (b *bench) compare(ctx context.Context, name string, w work) error {
 		return err
 	}
 	took := time.Since(p.arrived)
-	writes, _, err := b.requests(since)
+	writes, requests, err := b.requests(since)
 	if err != nil {
 		return err
 	}
@@ -69,8 +75,8 @@ func (b *bench) compare(ctx context.Context, name string, w work) error {
 		return err
 	}
 	b.result.add(name, comparison{ours: took, floor: floor, apply: steps.took("Apply"), writes: float64(writes) / float64(b.regions)})
-	fmt.Printf("  tidegate %.2f s, bare loop %.2f s (apply %.2f s), over it %.2f s; %.1f writes a region\n",
-		took.Seconds(), floor.total.Seconds(), floor.apply.Seconds(), (took - floor.total).Seconds(), float64(writes)/float64(b.regions))
+	fmt.Printf("  tidegate %.2f s, bare loop %.2f s (apply %.2f s), over it %.2f s; %.1f writes and %.1f reads a region\n",
+		took.Seconds(), floor.total.Seconds(), floor.apply.Seconds(), (took - floor.total).Seconds(), float64(writes)/float64(b.regions), float64(requests-writes)/float64(b.regions))
 	b.printSteps(p, steps)
 	return nil
 }

@@ -68,7 +68,7 @@ func (b *bench) post(ctx context.Context, commit string) error {
 }
 
 // observeEvery is how often the API is asked.
-const observeEvery = 10 * time.Millisecond
+const observeEvery = 20 * time.Millisecond
 
 // observe asks the API until it shows what is wanted.
 func (b *bench) observe(ctx context.Context, what string, shown func(promotion.Status) bool) error {

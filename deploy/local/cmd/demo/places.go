@@ -14,9 +14,9 @@ func (d *demo) printPlaces() {
 	fmt.Printf("   logs              %s\n", d.rel(filepath.Join(d.stack.Dir, "logs")))
 	fmt.Printf(`
    Try next:
-     %[1]s get deliveries
+     %[1]s get
      edit %[2]s/frontend.yaml, then commit and push
-     %[1]s rollout watch %[3]s
+     %[1]s rollout watch %[3]s --revision COMMIT
      %[1]s approve %[3]s
      make down
 `, d.rel(d.bin("tidegate")), d.rel(filepath.Join(d.work, "app")), d.delivery())

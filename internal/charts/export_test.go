@@ -1,0 +1,7 @@
+package charts
+
+// What fuzz targets reach for.
+var (
+	Repack     = repack
+	ParseIndex = parseIndex
+)

@@ -1,0 +1,37 @@
+package sandbox
+
+// Finding is one thing that a sandbox needs, and whether this host offers it.
+type Finding struct {
+	Name   string `json:"name"`
+	State  State  `json:"state"`
+	Detail string `json:"detail,omitempty"` // what was found
+	Remedy string `json:"remedy,omitempty"` // what to do about it
+}
+
+// State says how well a host offers something.
+type State string
+
+const (
+	// StateOK is there as it must be.
+	StateOK State = "ok"
+	// StateDegraded is not there; the sandbox holds without it.
+	StateDegraded State = "degraded"
+	// StateMissing is not there, and there is no sandbox without it.
+	StateMissing State = "missing"
+)
+
+// NativeFinding is the name of the finding that tries it all, with the slot program.
+const NativeFinding = "native sandbox"
+
+// ContainerSettings are what a container needs for the native sandbox, as YAML of
+// a Kubernetes container; Docker's options are in its comments.
+const ContainerSettings = `securityContext:              # docker run:
+  runAsUser: 0                # --user 0
+  capabilities:
+    add: [SYS_ADMIN]          # --cap-add SYS_ADMIN (to make namespaces)
+  seccompProfile:
+    type: Unconfined          # --security-opt seccomp=unconfined
+  appArmorProfile:
+    type: Unconfined          # --security-opt apparmor=unconfined
+# Give this to a worker with --roles render only: it has no credentials of Git or of regions.
+`

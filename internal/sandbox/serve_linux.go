@@ -1,0 +1,155 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime/debug"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// The files that a slot inherits beside its standard streams.
+const (
+	controlFD = 3 // a SEQPACKET socket to the parent
+	programFD = 4 // the slot program itself
+)
+
+// What a slot says on its control socket, one packet each. Anything else is why
+// it cannot go on.
+const (
+	saysReady    = "ready"
+	saysConfined = "confined"
+)
+
+// exitTmpFull is the status of a slot whose handler ended with a full /tmp.
+const exitTmpFull = 77
+
+// order is what the parent sends with the mount of the checkout.
+type order struct {
+	Memory int64
+	// Processes is set where there is no cgroup: resource limits hold memory and
+	// processes then.
+	Processes int
+	Tmp       int64
+	Mounts    []string // names of the mounts that come after the checkout's
+}
+
+// ServeSlot makes this process a slot when it was started as one, and does not
+// return then: it closes itself off, calls warm (which may be nil), waits for a
+// job, confines itself and runs handler. Otherwise it returns at once. It must be
+// called first thing in main, before other goroutines hold files open.
+func ServeSlot(handler Handler, warm func()) {
+	if len(os.Args) != 1 || os.Args[0] != slotName {
+		return
+	}
+	file := os.NewFile(controlFD, "control")
+	conn, err := net.FileConn(file)
+	_ = file.Close()
+	_ = unix.Close(programFD)
+	control, ok := conn.(*net.UnixConn)
+	if err != nil || !ok {
+		fmt.Fprintln(os.Stderr, "a slot is started by the sandbox only: it has no control socket")
+		os.Exit(2)
+	}
+	if err := await(control, warm); err != nil {
+		_, _ = control.Write([]byte(err.Error()))
+		os.Exit(2)
+	}
+	// The parent never writes again, so that a read ends when the parent does.
+	go func() {
+		_, _ = control.Read(make([]byte, 1))
+		os.Exit(2)
+	}()
+	os.Exit(work(handler))
+}
+
+// await returns once there is a job and this process is confined for it.
+func await(control *net.UnixConn, warm func()) error {
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return fmt.Errorf("ask to die with the parent: %w", err)
+	}
+	if err := closeInherited(); err != nil {
+		return err
+	}
+	if err := buildRoot(); err != nil {
+		return err
+	}
+	if warm != nil {
+		warm()
+	}
+	if _, err := control.Write([]byte(saysReady)); err != nil {
+		return err
+	}
+	o, trees, err := receive(control)
+	if err != nil {
+		return err
+	}
+	if err := furnish(o, trees); err != nil {
+		return err
+	}
+	debug.SetMemoryLimit(o.Memory / 4 * 3)
+	if err := confine(o); err != nil {
+		return err
+	}
+	_, err = control.Write([]byte(saysConfined))
+	return err
+}
+
+// closeInherited closes what the worker itself had inherited and passed on
+// unknowingly: descriptors that stay open on exec. This program opens none such.
+func closeInherited() error {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return fmt.Errorf("find inherited files: %w; mount /proc for the worker", err)
+	}
+	for _, entry := range entries {
+		fd, err := strconv.Atoi(entry.Name())
+		if err != nil || fd <= 2 {
+			continue
+		}
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+		if err == nil && flags&unix.FD_CLOEXEC == 0 {
+			_ = unix.Close(fd)
+		}
+	}
+	return nil
+}
+
+// receive waits for the job's order and the mounts of its folders.
+func receive(control *net.UnixConn) (o order, trees []int, err error) {
+	data, oob := make([]byte, 16<<10), make([]byte, unix.CmsgSpace(4*(1+maxMounts)))
+	n, oobn, _, _, err := control.ReadMsgUnix(data, oob)
+	if err != nil {
+		return o, nil, fmt.Errorf("wait for a job: %w", err)
+	}
+	if err = json.Unmarshal(data[:n], &o); err != nil {
+		return o, nil, fmt.Errorf("read the order: %w", err)
+	}
+	messages, err := unix.ParseSocketControlMessage(oob[:oobn])
+	if err != nil || len(messages) != 1 {
+		return o, nil, errors.Join(errors.New("the order came without a checkout"), err)
+	}
+	trees, err = unix.ParseUnixRights(&messages[0])
+	if err != nil || len(trees) != 1+len(o.Mounts) {
+		return o, nil, errors.Join(fmt.Errorf("the order came with %d folders, and %d were announced", len(trees), 1+len(o.Mounts)), err)
+	}
+	return o, trees, nil
+}
+
+// work runs the handler and returns the status to exit with.
+func work(handler Handler) int {
+	err := handler(os.Stdin, os.Stdout)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(os.Stderr, err)
+	var tmp unix.Statfs_t
+	if errors.Is(err, unix.ENOSPC) || (unix.Statfs("/tmp", &tmp) == nil && tmp.Bfree == 0) {
+		return exitTmpFull
+	}
+	return 1
+}
