@@ -135,9 +135,12 @@ func TestMergesThatAreFasterThanRollouts(t *testing.T) {
 			commit := merge(i, 3*time.Second)
 			var finished bool
 			w.untilState("the merge has become a release", func(s promotion.State) bool {
+				if s.Status().Newest == nil || s.Status().Newest.Revision != commit {
+					return false
+				}
 				dev := s.Stages[0]
 				finished = dev.Current > 0 && dev.Current < s.Newest()
-				return s.Status().Newest != nil && s.Status().Newest.Revision == commit
+				return true
 			})
 			if finished {
 				t.Logf("a rollout finished while %d merges came in", i+1)
