@@ -55,6 +55,7 @@ var classes = []struct {
 	{artifact.ErrTooLarge, ErrorTooLarge, true},
 	{charts.KindURL, ErrorChartContent, true},
 	{charts.KindContent, ErrorChartContent, true},
+	{charts.KindRefused, ErrorChartContent, true},
 	{charts.KindAuth, ErrorChart, false},
 	{charts.KindMissing, ErrorChart, false},
 	{git.KindURL, ErrorGitURL, true},

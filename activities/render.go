@@ -31,10 +31,14 @@ type Renderer struct {
 type RenderInput struct {
 	Checkouts []Checkout      `json:"checkouts"`
 	Targets   []gitops.Target `json:"targets"`
+	// Provided is what earlier attempts have asked for.
+	Provided []Provided `json:"provided,omitempty"`
 }
 
-// RenderResult has a bundle for each target, in the order of their names.
+// RenderResult has a bundle for each target, in the order of their names, or what
+// must be fetched before there can be any.
 type RenderResult struct {
+	Needs   []JobNeed       `json:"needs,omitempty"`
 	Bundles []gitops.Bundle `json:"bundles"`
 	Reads   []SourceReads   `json:"reads"`
 }
@@ -74,6 +78,9 @@ func (r *Renderer) Render(ctx context.Context, in RenderInput) (RenderResult, er
 	if err != nil {
 		return RenderResult{}, classifyRender(err, nil)
 	}
+	if needs := work.needs(); len(needs) > 0 {
+		return RenderResult{Needs: needs, Reads: reads}, nil
+	}
 	bundles, err := r.bundles(ctx, work)
 	return RenderResult{Bundles: bundles, Reads: reads}, classifyRender(err, nil)
 }
@@ -92,6 +99,9 @@ func (r *Renderer) run(ctx context.Context, job *renderJob) error {
 		Tree: job.tree, Path: job.source.Path, Directory: job.source.Directory, Kustomize: job.source.Kustomize,
 		Helm: job.source.Helm, Release: job.release, Refs: job.dirs(),
 	})
+	if job.needs = rendered.Needs; len(job.needs) > 0 {
+		return nil
+	}
 	r.measure(rendered.Renderer, started, err)
 	job.reads, job.refReads = rendered.Reads, rendered.RefReads
 	if err != nil {

@@ -18,12 +18,14 @@ type renderJob struct {
 	source  gitops.Source
 	release render.Release
 	others  map[string]otherTree // by the names that the options have for them
+	id      string               // of what is asked for and by whom, before anything is provided
 	key     string               // what is asked for and by whom, without the content it is asked of
 	refs    []gitops.Ref
 
 	bundle   gitops.Bundle
 	reads    []string // nil when it is not known
 	refReads map[string][]string
+	needs    []gitops.Need // what must be fetched first
 }
 
 // otherTree is the unpacked checkout of another source, whose files are used.
@@ -48,6 +50,9 @@ type renderWork struct {
 	jobs    []*renderJob
 	byKey   map[string]*renderJob
 	parts   map[string][]*renderJob // of each target, in the order of its sources
+	// provided are the trees that jobs have asked for, by the jobs' ids and the
+	// needs' names.
+	provided map[string]map[string]otherTree
 }
 
 // done gives back what was unpacked.
@@ -60,7 +65,7 @@ func (w *renderWork) done() {
 // split groups the sources of the targets by what they are rendered from. What it
 // unpacks stays until done is called.
 func (r *Renderer) split(ctx context.Context, in RenderInput) (*renderWork, error) {
-	w := &renderWork{trees: map[gitops.Ref]string{}, commits: map[gitops.Ref]string{}, byKey: map[string]*renderJob{}, parts: map[string][]*renderJob{}}
+	w := &renderWork{trees: map[gitops.Ref]string{}, commits: map[gitops.Ref]string{}, byKey: map[string]*renderJob{}, parts: map[string][]*renderJob{}, provided: map[string]map[string]otherTree{}}
 	version, err := r.Engine.Version()
 	if err != nil {
 		return w, err
@@ -72,6 +77,9 @@ func (r *Renderer) split(ctx context.Context, in RenderInput) (*renderWork, erro
 			return w, fmt.Errorf("check out %s: %w", c.Ref, err)
 		}
 		w.open, w.trees[c.Ref], w.commits[c.Ref] = append(w.open, tree), tree.Dir, c.Commit
+	}
+	if err := r.openProvided(ctx, w, in.Provided); err != nil {
+		return w, err
 	}
 	for _, t := range in.Targets {
 		for _, s := range t.Sources() {
@@ -102,8 +110,15 @@ func (r *Renderer) add(ctx context.Context, w *renderWork, version string, t git
 		return err
 	}
 	job := &renderJob{tree: tree, source: s, release: release, others: others}
-	if job.key, err = r.key(version, job); err != nil {
+	if job.id, err = r.key(version, job); err != nil {
 		return err
+	}
+	job.key = job.id
+	if provided := w.provided[job.id]; len(provided) > 0 {
+		job.others = merged(others, provided)
+		if job.key, err = r.key(version, job); err != nil {
+			return err
+		}
 	}
 	input := fmt.Sprint(tree, job.key, job.dirs())
 	if known := w.byKey[input]; known != nil {

@@ -57,6 +57,7 @@ func TestRenderer(t *testing.T) {
 		"a missing checkout is lost":                       aMissingCheckoutIsLost,
 		"regions of one class share a chart's render":      regionsOfOneClassShareAChartsRender,
 		"a chart waits for the class of its region":        aChartWaitsForTheClassOfItsRegion,
+		"what a render asks for is part of its key":        whatARenderAsksForIsPartOfItsKey,
 	} {
 		t.Run(claim, func(t *testing.T) { test(t, newRendering(t, binary)) })
 	}
@@ -285,4 +286,42 @@ func aChartWaitsForTheClassOfItsRegion(t *testing.T, r *rendering) {
 	r.ClassPatience = 0
 	_, err = r.render(t, checkoutOfAChart(), chartTarget("silent", "shop"))
 	require.NoError(t, err, "a region that never spoke does not keep the others from their release")
+}
+
+// A render asks for what it refers to, is done again with it, and again when that
+// is another one.
+func whatARenderAsksForIsPartOfItsKey(t *testing.T, r *rendering) {
+	in := activities.RenderInput{
+		Checkouts: []activities.Checkout{r.checkout(t, map[string]string{
+			"app/kustomization.yaml": "resources: ['https://example.com/a.yaml']\n", "other/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n",
+		})},
+		Targets: []gitops.Target{renderTarget("a", "app", nil), renderTarget("b", "app", nil), renderTarget("c", "other", nil)},
+	}
+	render := func() (result activities.RenderResult) {
+		value, err := r.env.ExecuteActivity(r.Render, in)
+		require.NoError(t, err)
+		require.NoError(t, value.Get(&result))
+		return result
+	}
+	asked := render()
+	require.Empty(t, asked.Bundles)
+	require.Len(t, asked.Needs, 1, "one job, two targets")
+	require.Equal(t, gitops.Need{Kind: gitops.NeedFile, URL: "https://example.com/a.yaml"}, asked.Needs[0].Need)
+	provide := func(name string) {
+		c := r.checkout(t, map[string]string{gitops.NeedContent: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n"})
+		in.Provided = []activities.Provided{{JobNeed: asked.Needs[0], Commit: c.Digest, Digest: c.Digest}}
+	}
+	content := func(result activities.RenderResult) string {
+		data, err := r.Blobs.Get(t.Context(), result.Bundles[0].Digest)
+		require.NoError(t, err)
+		return string(data)
+	}
+	provide("one")
+	require.Contains(t, content(render()), `"name":"one"`)
+	provide("two")
+	require.Contains(t, content(render()), `"name":"two"`)
+	runs := r.runs.Load()
+	provide("one")
+	require.Contains(t, content(render()), `"name":"one"`)
+	require.Equal(t, runs, r.runs.Load(), "it was rendered before")
 }

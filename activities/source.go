@@ -19,6 +19,9 @@ type Source struct {
 	Mirrors *git.Mirrors
 	Charts  *charts.Client
 	Blobs   Blobs
+	// MayFetch says whether manifests may refer to what has an identity:
+	// host[:port]/path. Nothing may be fetched for them when it is nil.
+	MayFetch func(identity string) bool
 	// PollEvery is the pause between two rounds of asking every repository,
 	// PollChartsEvery the least one between two of those that have charts.
 	PollEvery       time.Duration

@@ -3,6 +3,7 @@ package main
 import (
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"go.uber.org/zap"
@@ -63,6 +64,19 @@ func prefixOf(raw string) string {
 		return ""
 	}
 	return identity
+}
+
+// everywhere is an entry of git.remoteSources.
+const everywhere = "*"
+
+// mayFetch says whether an identity is one that manifests may refer to.
+func mayFetch(list []string) func(identity string) bool {
+	return func(identity string) bool {
+		return slices.ContainsFunc(list, func(entry string) bool {
+			prefix := prefixOf(entry)
+			return entry == everywhere || prefix != "" && covers(prefix, identity)
+		})
+	}
 }
 
 // chartCredentials are the same for the identity of a chart: host/path#chart.

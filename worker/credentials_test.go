@@ -40,3 +40,22 @@ func TestTheLongestURLGivesThePassword(t *testing.T) {
 		require.Equal(t, want, found, identity)
 	}
 }
+
+func TestManifestsMayReferToWhatTheSettingsAllow(t *testing.T) {
+	for _, c := range []struct {
+		entries  []string
+		identity string
+		may      bool
+	}{
+		{nil, "github.com/acme/shop", false},
+		{[]string{"*"}, "github.com/acme/shop", true},
+		{[]string{"https://github.com/acme"}, "github.com/acme/shop", true},
+		{[]string{"https://github.com/acme/"}, "github.com/acme/shop", true},
+		{[]string{"https://github.com/acme"}, "github.com/acme-evil/shop", false},
+		{[]string{"https://github.com"}, "github.com/acme/shop", true},
+		{[]string{"https://github.com"}, "github.com.evil/acme/shop", false},
+		{[]string{"oci://ghcr.io/acme"}, "ghcr.io/acme/redis", true},
+	} {
+		require.Equal(t, c.may, mayFetch(c.entries)(c.identity), "%v %s", c.entries, c.identity)
+	}
+}

@@ -58,7 +58,7 @@ func (d *delivery) render(ctx workflow.Context, c promotion.Command) {
 		failed(err)
 		return
 	}
-	rendered, reads, err := renderTargets(ctx, activities.RenderInput{Checkouts: checkouts.Checkouts, Targets: spec.Targets})
+	rendered, reads, err := renderWithNeeds(ctx, activities.RenderInput{Checkouts: checkouts.Checkouts, Targets: spec.Targets})
 	if err != nil {
 		failed(err)
 	} else {
@@ -68,6 +68,26 @@ func (d *delivery) render(ctx workflow.Context, c promotion.Command) {
 	if err := noteReads(ctx, activities.NoteReadsInput{Delivery: d.key, Reads: reads}); err != nil {
 		workflow.GetLogger(ctx).Warn("what was read is not noted: the next push renders again", "error", err)
 	}
+}
+
+// maxNeedRounds bounds how deep what manifests refer to may refer to more.
+const maxNeedRounds = 10
+
+// renderWithNeeds renders, and fetches what the renders ask for until they ask for
+// nothing more.
+func renderWithNeeds(ctx workflow.Context, in activities.RenderInput) (result activities.RenderResult, reads []activities.SourceReads, err error) {
+	for range maxNeedRounds {
+		result, reads, err = renderTargets(ctx, in)
+		if err != nil || len(result.Needs) == 0 {
+			return result, reads, err
+		}
+		fetched, err := provideNeeds(ctx, activities.ProvideInput{Needs: result.Needs})
+		if err != nil {
+			return result, reads, err
+		}
+		in.Provided = append(in.Provided, fetched.Provided...)
+	}
+	return result, reads, fmt.Errorf("the manifests refer to %s, which is more than %d references deep; is there a circle?", result.Needs[0].Need, maxNeedRounds)
 }
 
 // withURLs adds where each source is dialled.

@@ -90,6 +90,15 @@ func renderTargets(ctx workflow.Context, in activities.RenderInput) (result acti
 	return result, result.Reads, err
 }
 
+// provideNeeds fetches what manifests refer to outside of their sources.
+func provideNeeds(ctx workflow.Context, in activities.ProvideInput) (result activities.ProvideResult, err error) {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: TaskQueue, StartToCloseTimeout: 2 * time.Minute, ScheduleToCloseTimeout: 15 * time.Minute,
+		HeartbeatTimeout: heartbeatTimeout, RetryPolicy: retry, Summary: fmt.Sprintf("fetch %d things that the manifests refer to", len(in.Needs)),
+	})
+	return result, workflow.ExecuteActivity(ctx, source.Provide, in).Get(ctx, &result)
+}
+
 func noteReads(ctx workflow.Context, in activities.NoteReadsInput) error {
 	ctx = light(ctx, "remember what the renders read")
 	return workflow.ExecuteActivity(ctx, source.NoteReads, in).Get(ctx, nil)

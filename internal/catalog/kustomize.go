@@ -25,7 +25,9 @@ type kustomize struct {
 	CommonAnnotations       map[string]string `yaml:"commonAnnotations"`
 	ForceCommonAnnotations  bool              `yaml:"forceCommonAnnotations"`
 
-	CommonAnnotationsEnvsubst bool `yaml:"commonAnnotationsEnvsubst"`
+	CommonAnnotationsEnvsubst bool     `yaml:"commonAnnotationsEnvsubst"`
+	KubeVersion               string   `yaml:"kubeVersion"`
+	APIVersions               []string `yaml:"apiVersions"`
 }
 
 type replicas struct {
@@ -70,6 +72,7 @@ func (k kustomize) options() *gitops.Kustomize {
 		CommonLabels: k.CommonLabels, LabelWithoutSelector: k.LabelWithoutSelector,
 		LabelIncludeTemplates: k.LabelIncludeTemplates, ForceCommonLabels: k.ForceCommonLabels,
 		CommonAnnotations: k.CommonAnnotations, ForceCommonAnnotations: k.ForceCommonAnnotations, CommonAnnotationsEnvsubst: k.CommonAnnotationsEnvsubst,
+		KubeVersion: k.KubeVersion, APIVersions: k.APIVersions,
 	}
 	for _, r := range k.Replicas {
 		o.Replicas = append(o.Replicas, gitops.KustomizeReplicas{Name: r.Name, Count: int64(r.Count)})

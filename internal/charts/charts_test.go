@@ -271,3 +271,26 @@ func FuzzIndex(f *testing.F) {
 		}
 	})
 }
+
+func TestAFileIsATreeOfItsOwn(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/a/values.yaml" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, "a: 1\n")
+	}))
+	defer server.Close()
+	tree, err := charts.New(charts.Options{}).File(t.Context(), server.URL+"/a/values.yaml", "content")
+	require.NoError(t, err)
+	archive := tar.NewReader(bytes.NewReader(tree))
+	header, err := archive.Next()
+	require.NoError(t, err)
+	require.Equal(t, "content", header.Name)
+	data, err := io.ReadAll(archive)
+	require.NoError(t, err)
+	require.Equal(t, "a: 1\n", string(data))
+	_, err = charts.New(charts.Options{}).File(t.Context(), server.URL+"/b", "content")
+	require.ErrorIs(t, err, charts.KindMissing)
+	require.Regexp(t, `^file 127\.0\.0\.1:\d+/b: 127\.0\.0\.1:\d+ has no /b$`, err.Error())
+}

@@ -1,6 +1,9 @@
 package charts
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Kind says what went wrong, for whoever decides what to do about it. It is an
 // error itself, so that errors.Is(err, KindAuth) asks for one kind.
@@ -13,6 +16,8 @@ const (
 	KindAuth Kind = "repository wants a password"
 	// KindMissing is a repository, chart or version that is not there.
 	KindMissing Kind = "chart not found"
+	// KindRefused is what the settings do not allow to be fetched.
+	KindRefused Kind = "source not allowed"
 	// KindContent is a chart that is refused as it is: not what its digest says, too
 	// large, or no chart.
 	KindContent Kind = "chart refused"
@@ -25,6 +30,7 @@ func (k Kind) Error() string { return string(k) }
 
 // Error is every error that this package returns. It never holds a password.
 type Error struct {
+	Thing  string // what it is when it is no chart
 	Kind   Kind
 	Chart  string // the identity of its source
 	Reason string // what is wrong and the way out
@@ -34,7 +40,7 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string {
-	text := "chart " + e.Chart + ": " + e.Reason
+	text := cmp.Or(e.Thing, "chart") + " " + e.Chart + ": " + e.Reason
 	if len(e.Nearby) > 0 {
 		text += "; nearest: " + strings.Join(e.Nearby, ", ")
 	}

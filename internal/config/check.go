@@ -36,6 +36,9 @@ func (s Settings) check(doc document) error {
 	for i, c := range s.Git.Credentials {
 		refuse(c.check(), "git", "credentials", i)
 	}
+	for i, entry := range s.Git.RemoteSources {
+		refuse(remoteSource(entry), "git", "remoteSources", i)
+	}
 	refuse(required("render.binary", s.Render.Binary), "render", "binary")
 	refuse(positive("render.timeout", s.Render.Timeout), "render", "timeout")
 	refuse(sandboxName(s.Render.Sandbox), "render", "sandbox")
@@ -100,6 +103,15 @@ func (c Credential) check() error {
 		return fmt.Errorf("the credential for %s has no passwordFile", c.URL)
 	}
 	return nil
+}
+
+// remoteSource refuses what no URL begins with.
+func remoteSource(entry string) error {
+	u, err := url.Parse(entry)
+	if entry == "*" || err == nil && u.Scheme != "" && (u.Host != "" || u.Scheme == "file") && u.User == nil {
+		return nil
+	}
+	return fmt.Errorf("git.remoteSources: %q must be like https://host/path, without a user, or * for everything", entry)
 }
 
 func sandboxName(name string) error {

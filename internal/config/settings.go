@@ -81,6 +81,9 @@ type Git struct {
 	// that are not named exactly.
 	ChartPollInterval time.Duration `yaml:"chartPollInterval"`
 	Credentials       []Credential  `yaml:"credentials"`
+	// RemoteSources are what the URLs begin with that manifests may refer to: remote
+	// bases, charts that charts depend on, files. An entry "*" is all of them.
+	RemoteSources []string `yaml:"remoteSources"`
 }
 
 // Credential opens every repository whose URL begins with URL.

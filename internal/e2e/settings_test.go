@@ -40,7 +40,7 @@ func (w *world) writeSettings() {
 	fmt.Fprintf(&b, "api: {listen: %q}\n", s.API.Listen)
 	fmt.Fprintf(&b, "metrics: {listen: %q}\n", s.Metrics.Listen)
 	fmt.Fprintf(&b, "worker: {metrics: %q}\n", s.Worker.Metrics)
-	fmt.Fprintf(&b, "git: {mirrors: %q, pollInterval: %s, chartPollInterval: 1s}\n", filepath.Join(w.dir, "mirrors"), w.options.poll)
+	fmt.Fprintf(&b, "git: {mirrors: %q, pollInterval: %s, chartPollInterval: 1s, remoteSources: [%s]}\n", filepath.Join(w.dir, "mirrors"), w.options.poll, strings.Join(w.options.remote, ", "))
 	fmt.Fprintf(&b, "render: {binary: %q, sandbox: %s}\n", filepath.Join(w.bin, "tidegate-render"), theSandbox(w.bin))
 	b.WriteString("regions:\n")
 	for _, st := range w.options.stages {

@@ -25,6 +25,8 @@ import (
 	"oras.land/oras-go/v2"
 	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/registry/remote"
+
+	"github.com/tidegate/tidegate/internal/promotion"
 )
 
 // chartOf is the archive of a chart with one ConfigMap, named after it, that
@@ -134,6 +136,59 @@ func TestSourcesOfSeveralKinds(t *testing.T) {
 		w.untilConfigMap("dev-1", "web", map[string]string{"version": "1.1.0", "region": "changed"})
 		w.untilConfigMap("staging-1", "web", map[string]string{"version": "1.1.0", "region": "second"})
 	})
+}
+
+// TestManifestsThatReferToElsewhere is a kustomization with a base in another
+// repository, a file of a web server, and a chart.
+func TestManifestsThatReferToElsewhere(t *testing.T) {
+	web := newHelmRepository(t)
+	web.publish(t, "1.0.0")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: file}\ndata: {from: file}\n")
+	}))
+	t.Cleanup(server.Close)
+	w := newWorld(t, options{remote: []string{"'*'"}, stages: []stage{{name: "all", regions: []string{"dev-1", "staging-1"}}}})
+	base := w.git.NewRepo("base")
+	configMap := func(version string) map[string]string {
+		return map[string]string{
+			"deploy/kustomization.yaml": "resources: [a.yaml]\n",
+			"deploy/a.yaml":             "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: base}\ndata: {version: " + version + "}\n",
+		}
+	}
+	base.CommitFiles(configMap("one"), "one")
+	base.Push("main")
+	kustomization := func(label string) files {
+		return files{"app/kustomization.yaml": fmt.Sprintf(`
+commonAnnotations: {team: %s}
+resources:
+- %s//deploy?ref=main
+- %s/file.yaml
+helmCharts:
+- {name: web, repo: %s, version: 1.x, releaseName: web, valuesInline: {region: everywhere}}
+`, label, base.URL, server.URL, web.URL)}
+	}
+	w.push(kustomization("a"))
+	w.step("each arrives", func(*testing.T) {
+		w.untilConfigMap("dev-1", "base", map[string]string{"version": "one"})
+		w.untilConfigMap("staging-1", "file", map[string]string{"from": "file"})
+		w.untilConfigMap("staging-1", "web", map[string]string{"version": "1.0.0", "region": "everywhere"})
+	})
+	w.step("what a branch of the base means is found out with the next push", func(*testing.T) {
+		base.CommitFiles(configMap("two"), "two")
+		base.Push("main")
+		w.push(kustomization("b"))
+		w.untilConfigMap("dev-1", "base", map[string]string{"version": "two"})
+	})
+}
+
+func TestWhatManifestsMayNotReferTo(t *testing.T) {
+	w := newWorld(t, options{remote: []string{"https://example.com"}, stages: []stage{{name: "all", regions: []string{"dev-1"}}}})
+	w.push(files{"app/kustomization.yaml": "resources: ['https://elsewhere.example.com/a.yaml']\n"})
+	w.untilState("the way out is shown", func(s promotion.State) bool {
+		return strings.Contains(fmt.Sprint(s.Status()), "git.remoteSources in the settings does not allow it; add elsewhere.example.com/a.yaml or what it begins with")
+	})
+	w.push(files{"app/kustomization.yaml": "resources: [a.yaml]\n", "app/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: own}\ndata: {a: b}\n"})
+	w.untilConfigMap("dev-1", "own", map[string]string{"a": "b"})
 }
 
 // untilConfigMap waits until a ConfigMap of the world's namespace holds this.

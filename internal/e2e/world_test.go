@@ -38,6 +38,7 @@ type world struct {
 type options struct {
 	stages []stage       // the Pipeline's; all regions in one stage when empty
 	poll   time.Duration // how often repositories are asked; practically never when zero
+	remote []string      // what manifests may refer to
 	// catalog replaces the catalog of one ApplicationSet and its Pipeline.
 	catalog func(w *world) string
 }

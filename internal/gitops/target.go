@@ -85,12 +85,16 @@ type Kustomize struct {
 	ForceCommonAnnotations bool              `json:"forceCommonAnnotations,omitempty"`
 	// CommonAnnotationsEnvsubst puts the build environment into the annotations.
 	CommonAnnotationsEnvsubst bool `json:"commonAnnotationsEnvsubst,omitempty"`
+	// KubeVersion and APIVersions are what charts in helmCharts learn about the
+	// cluster; Helm's own idea of one when they are empty.
+	KubeVersion string   `json:"kubeVersion,omitempty"`
+	APIVersions []string `json:"apiVersions,omitempty"`
 }
 
 // IsZero says whether the options change nothing; switches alone do not.
 func (k Kustomize) IsZero() bool {
 	return k.NamePrefix == "" && k.NameSuffix == "" && k.Namespace == "" && len(k.Images) == 0 && len(k.Replicas) == 0 &&
-		len(k.Patches) == 0 && len(k.Components) == 0 && len(k.CommonLabels) == 0 && len(k.CommonAnnotations) == 0
+		len(k.Patches) == 0 && len(k.Components) == 0 && len(k.CommonLabels) == 0 && len(k.CommonAnnotations) == 0 && k.KubeVersion == "" && len(k.APIVersions) == 0
 }
 
 // KustomizeReplicas is how many replicas a workload has.

@@ -46,6 +46,9 @@ type Result struct {
 	Reads []string `json:"reads,omitempty"`
 	// RefReads are the same for the checkouts in Request.Refs, by their names.
 	RefReads map[string][]string `json:"refReads,omitempty"`
+	// Needs are what must be fetched before it can be rendered; there is nothing else
+	// then. The next request has their trees in Refs, by their names.
+	Needs []gitops.Need `json:"needs,omitempty"`
 	// Unstable are the calls in a chart's templates that make every render another
 	// one, as file:line: function.
 	Unstable []string `json:"unstable,omitempty"`

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tidegate/tidegate/internal/gitops"
 	"github.com/tidegate/tidegate/internal/render"
 )
 
@@ -22,7 +23,8 @@ var update = flag.Bool("update", false, "rewrite the golden parts of testdata/ca
 // TestCases renders the trees in testdata/cases. A case is a claim, then parts
 // that each begin with a line "-- name --": "request", files, links ("-- name ->
 // target --") and at the end "want". Files of another checkout are named
-// ../refs/name/file.
+// ../refs/name/file; those of a need that was fetched are named "need git URL
+// revision file", "need chart URL chart version file" or "need file URL".
 func TestCases(t *testing.T) {
 	files, err := filepath.Glob("testdata/cases/*.txt")
 	require.NoError(t, err)
@@ -78,6 +80,9 @@ func (c testCase) plant(t *testing.T) string {
 	require.NoError(t, os.Mkdir(dir, 0o750))
 	for _, f := range c.files {
 		name, target, isLink := strings.Cut(f.name, " -> ")
+		if needed, ok := strings.CutPrefix(name, "need "); ok {
+			name = "../refs/" + needPath(strings.Fields(needed))
+		}
 		file := filepath.Join(dir, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o750))
 		if isLink {
@@ -87,6 +92,17 @@ func (c testCase) plant(t *testing.T) string {
 		require.NoError(t, os.WriteFile(file, []byte(f.content), 0o600))
 	}
 	return dir
+}
+
+func needPath(words []string) string {
+	switch words[0] {
+	case "git":
+		return gitops.Need{Kind: gitops.NeedGit, URL: words[1], Revision: words[2]}.Name() + "/" + words[3]
+	case "chart":
+		return gitops.Need{Kind: gitops.NeedChart, URL: words[1], Chart: words[2], Revision: words[3]}.Name() + "/" + words[4]
+	default:
+		return gitops.Need{Kind: gitops.NeedFile, URL: words[1]}.Name() + "/" + gitops.NeedContent
+	}
 }
 
 // answer renders a tree. Beside it may be a folder refs with other checkouts.
@@ -109,6 +125,9 @@ func show(t *testing.T, r render.Result) string {
 	}
 	if r.Renderer != "" {
 		b.WriteString("renderer " + r.Renderer + "\n")
+	}
+	for _, need := range r.Needs {
+		b.WriteString("need " + string(need.Kind) + " " + need.String() + "\n")
 	}
 	for _, name := range r.Reads {
 		b.WriteString("read " + name + "\n")

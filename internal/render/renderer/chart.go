@@ -39,6 +39,9 @@ func chartFolder(ctx context.Context, t *tree, folder string, o gitops.Helm, r r
 	if err != nil {
 		return result, err
 	}
+	if len(t.missing()) > 0 {
+		return result, errNeeds
+	}
 	if err := chartutil.ProcessDependencies(c, values); err != nil {
 		return result, &render.Error{Kind: render.KindBuild, File: path.Join(folder, chartFile), Message: "its dependencies: " + err.Error()}
 	}

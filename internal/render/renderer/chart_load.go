@@ -3,7 +3,6 @@ package renderer
 import (
 	"bytes"
 	"fmt"
-	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -82,7 +81,7 @@ func (w *chartWalker) walk(inside string, depth int) error {
 		return unreadable(w.tree, at, err)
 	}
 	w.tree.note(place)
-	entries, err := fs.ReadDir(w.tree.root.FS(), place)
+	entries, err := w.tree.list(place)
 	if err != nil {
 		return fmt.Errorf("list %s: %w", at, err)
 	}

@@ -1,6 +1,7 @@
 package renderer
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -15,8 +16,8 @@ import (
 const maxNested = 8
 
 // addNeighbours adds the declared dependencies that are not in the chart's folder
-// charts but elsewhere in the repository, as file://../path says. One that is
-// nowhere is an error.
+// charts: elsewhere in the repository, as file://../path says, or in a repository
+// of charts. One that is nowhere is an error.
 func addNeighbours(t *tree, folder string, c *chart.Chart, depth int) error {
 	have := map[string]bool{}
 	for _, d := range c.Dependencies() {
@@ -28,11 +29,18 @@ func addNeighbours(t *tree, folder string, c *chart.Chart, depth int) error {
 		}
 		fault := &render.Error{Kind: render.KindRemote, File: path.Join(folder, chartFile)}
 		relative, isPath := strings.CutPrefix(d.Repository, "file://")
+		place := path.Join(folder, relative)
 		if !isPath {
-			fault.Message = fmt.Sprintf("its dependency %s %s is not in the folder charts, and a render has no network; run helm dependency update and commit what it fetches", d.Name, d.Version)
-			return fault
+			var err error
+			if place, err = fetched(t, folder, c, d); err != nil {
+				fault.Message = fmt.Sprintf("its dependency %s %s: %v", d.Name, d.Version, err)
+				return fault
+			}
+			if place == "" {
+				continue
+			}
 		}
-		neighbour, err := loadNeighbour(t, path.Join(folder, relative), depth)
+		neighbour, err := loadNeighbour(t, place, depth)
 		if err != nil {
 			return err
 		}
@@ -44,6 +52,34 @@ func addNeighbours(t *tree, folder string, c *chart.Chart, depth int) error {
 		c.AddDependency(neighbour)
 	}
 	return nil
+}
+
+// fetched is where a dependency of a repository is in the tree, or empty while it
+// is asked for. The version is that of Chart.lock, as helm dependency build has
+// it, where that says one.
+func fetched(t *tree, folder string, c *chart.Chart, d *chart.Dependency) (string, error) {
+	switch {
+	case d.Repository == "":
+		return "", errors.New("it is not in the folder charts, and no repository is named for it")
+	case strings.HasPrefix(d.Repository, "@"), strings.HasPrefix(d.Repository, "alias:"):
+		return "", fmt.Errorf("%s is a name that only the settings of a helm program know; write the repository's URL", d.Repository)
+	}
+	if err := checkUser(d.Repository); err != nil {
+		return "", err
+	}
+	version := d.Version
+	if c.Lock != nil {
+		for _, locked := range c.Lock.Dependencies {
+			if locked.Name == d.Name && locked.Repository == d.Repository && (d.Version == "" || chartutil.IsCompatibleRange(d.Version, locked.Version)) {
+				version = locked.Version
+			}
+		}
+	}
+	need := chartNeed(d.Repository, d.Name, version)
+	if t.need(need) == nil {
+		return "", nil
+	}
+	return path.Join(folder, need.Name()), nil
 }
 
 func loadNeighbour(t *tree, folder string, depth int) (*chart.Chart, error) {

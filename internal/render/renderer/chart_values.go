@@ -133,12 +133,27 @@ func (t *tree) named(folder, name string) (namedFile, error) {
 	}
 	switch {
 	case strings.Contains(name, "://"):
-		return file, &render.Error{Kind: render.KindRemote, File: folder, Message: fmt.Sprintf(
-			"helm names the file %s, which is not in this repository, and a render has no network; commit it and name its path", withoutUser(name))}
+		return t.fromElsewhere(folder, name)
 	case file.name == "..", strings.HasPrefix(file.name, "../"):
 		return file, &render.Error{Kind: render.KindPath, File: folder, Message: fmt.Sprintf("helm names the file %s, which leads out of the repository", name)}
 	}
 	return file, nil
+}
+
+// fromElsewhere is a file that is named by its URL. The error is errNeeds while it
+// is not there.
+func (t *tree) fromElsewhere(folder, name string) (namedFile, error) {
+	need, inside, err := remoteOf("valueFiles", name)
+	if err == nil && need == nil {
+		err = errors.New("only https:// and http:// are fetched")
+	}
+	if err != nil {
+		return namedFile{}, &render.Error{Kind: render.KindRemote, File: folder, Message: fmt.Sprintf("helm names the file %s: %v", withoutUser(name), err)}
+	}
+	if t.need(*need) == nil {
+		return namedFile{}, errNeeds
+	}
+	return namedFile{tree: t, name: path.Join(need.Name(), inside)}, nil
 }
 
 // valueFiles lists the files of an Application's valueFiles, in their order.

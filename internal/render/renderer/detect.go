@@ -38,7 +38,7 @@ func renderRequest(ctx context.Context, t *tree, r render.Request) (render.Resul
 		return chartFolder(ctx, t, folder, *r.Helm, r.Release)
 	}
 	if files := t.kustomizations(folder); len(files) > 0 || r.Kustomize != nil {
-		return kustomizeFolder(t, folder, files, r.Kustomize)
+		return kustomizeFolder(ctx, t, folder, files, r.Kustomize)
 	}
 	if t.isFile(path.Join(folder, chartFile)) {
 		return chartFolder(ctx, t, folder, gitops.Helm{}, r.Release)

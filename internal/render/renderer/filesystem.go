@@ -3,7 +3,6 @@ package renderer
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"strings"
@@ -20,6 +19,7 @@ const mount = "/checkout"
 type filesystem struct {
 	tree     *tree
 	replaced map[string][]byte // by true path in the tree
+	made     map[string][]byte // files that are not in the tree
 }
 
 var _ filesys.FileSystem = filesystem{}
@@ -46,6 +46,9 @@ func (f filesystem) CleanedAbs(name string) (filesys.ConfirmedDir, string, error
 	if err != nil {
 		return "", "", err
 	}
+	if _, ok := f.made[relative]; ok {
+		return filesys.ConfirmedDir(path.Join(mount, path.Dir(relative))), path.Base(relative), nil
+	}
 	place, info, err := f.tree.resolve(relative)
 	if err != nil {
 		return "", "", err
@@ -63,6 +66,9 @@ func (f filesystem) ReadFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if made, ok := f.made[relative]; ok {
+		return made, nil
+	}
 	content, err := f.tree.read(relative)
 	if err != nil {
 		return nil, err
@@ -76,6 +82,9 @@ func (f filesystem) ReadFile(name string) ([]byte, error) {
 // Exists says whether there is a file or a folder.
 func (f filesystem) Exists(name string) bool {
 	relative, err := inTree(name)
+	if _, ok := f.made[relative]; ok {
+		return true
+	}
 	return err == nil && (f.tree.isFile(relative) || f.tree.isFolder(relative))
 }
 
@@ -96,7 +105,7 @@ func (f filesystem) ReadDir(name string) ([]string, error) {
 		return nil, err
 	}
 	f.tree.note(place)
-	entries, err := fs.ReadDir(f.tree.root.FS(), place)
+	entries, err := f.tree.list(place)
 	names := make([]string, 0, len(entries))
 	for _, e := range entries {
 		names = append(names, e.Name())

@@ -1,8 +1,10 @@
 package renderer
 
 import (
+	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -14,7 +16,7 @@ import (
 
 // kustomizeFolder builds a kustomization with plugins, Helm and remote sources
 // off, and files only from where Kustomize itself allows by default.
-func kustomizeFolder(t *tree, folder string, files []string, options *gitops.Kustomize) (render.Result, error) {
+func kustomizeFolder(ctx context.Context, t *tree, folder string, files []string, options *gitops.Kustomize) (render.Result, error) {
 	result := render.Result{Renderer: render.RendererKustomize}
 	switch len(files) {
 	case 0:
@@ -23,24 +25,30 @@ func kustomizeFolder(t *tree, folder string, files []string, options *gitops.Kus
 	default:
 		return result, &render.Error{Kind: render.KindBuild, File: folder, Message: "more than one kustomization in one folder: " + strings.Join(files, ", ") + "; keep one"}
 	}
-	references, err := referencesOf(t, files[0], options)
+	if options != nil {
+		options = new(copyOf(*options))
+	}
+	found, err := referencesOf(ctx, t, files[0], options)
 	if err != nil {
 		return result, err
 	}
-	if err := refuse(t, references); err != nil {
-		return result, err
-	}
-	system := filesystem{tree: t, replaced: map[string][]byte{}}
+	system := filesystem{tree: t, replaced: found.changed, made: found.made}
 	if options != nil {
-		if system.replaced[files[0]], err = withOptions(t, files[0], *options); err != nil {
+		if system.replaced[files[0]], err = withOptions(t, files[0], found.changed[files[0]], *options); err != nil {
 			return result, err
 		}
 	}
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(system, path.Join(mount, folder))
 	if err != nil {
-		return result, diagnose(t, files[0], references, err)
+		return result, diagnose(t, files[0], found.found, err)
 	}
 	return collect(result, files[0], built)
+}
+
+// copyOf copies what referencesOf changes.
+func copyOf(o gitops.Kustomize) gitops.Kustomize {
+	o.Patches, o.Components = slices.Clone(o.Patches), slices.Clone(o.Components)
+	return o
 }
 
 func collect(result render.Result, file string, built resmap.ResMap) (render.Result, error) {

@@ -1,7 +1,6 @@
 package renderer
 
 import (
-	"io/fs"
 	"path"
 	"strings"
 
@@ -17,7 +16,7 @@ func (t *tree) nearby(name string) string {
 	for parent != "." && !t.isFolder(parent) {
 		parent = path.Dir(parent)
 	}
-	entries, err := fs.ReadDir(t.root.FS(), parent)
+	entries, err := t.list(parent)
 	if err != nil {
 		return ""
 	}

@@ -14,10 +14,13 @@ import (
 
 // withOptions returns a kustomization as an Application's options change it, in
 // the way of `kustomize edit set`, which Argo CD runs.
-func withOptions(t *tree, file string, options gitops.Kustomize) ([]byte, error) {
-	text, err := t.read(file)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", file, err)
+// The text is the file's own when there is none.
+func withOptions(t *tree, file string, text []byte, options gitops.Kustomize) ([]byte, error) {
+	if text == nil {
+		var err error
+		if text, err = t.read(file); err != nil {
+			return nil, fmt.Errorf("read %s: %w", file, err)
+		}
 	}
 	var k types.Kustomization
 	if err := k.Unmarshal(text); err != nil {

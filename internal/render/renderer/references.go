@@ -1,6 +1,7 @@
 package renderer
 
 import (
+	"context"
 	"path"
 	"strings"
 
@@ -24,33 +25,63 @@ func (r reference) target() string { return path.Join(path.Dir(r.file), r.value)
 // referencesOf lists what a kustomization refers to, and what those that it
 // refers to do, in the order in which Kustomize comes to them; then what an
 // Application's options add, which has no line in the file.
-func referencesOf(t *tree, file string, options *gitops.Kustomize) ([]reference, error) {
-	w := walker{tree: t, seen: map[string]bool{}}
-	if err := w.kustomization(file); err != nil || options == nil {
-		return w.found, err
+//
+// What is named from elsewhere has a path in place of it, also in the options; a
+// kustomization that was changed so is in the walker's changed. The error is
+// errNeeds when something must be fetched first.
+func referencesOf(ctx context.Context, t *tree, file string, options *gitops.Kustomize) (*walker, error) {
+	w := &walker{ctx: ctx, tree: t, seen: map[string]bool{}, changed: map[string][]byte{}, made: map[string][]byte{}}
+	if options != nil {
+		w.kubeVersion, w.apiVersions = options.KubeVersion, options.APIVersions
 	}
-	var added []reference
-	for _, p := range options.Patches {
+	err := w.kustomization(file)
+	if err == nil && options != nil {
+		err = w.options(file, options)
+	}
+	if err == nil && len(t.missing()) > 0 {
+		err = errNeeds
+	}
+	return w, err
+}
+
+// options goes on with what an Application adds to a kustomization.
+func (w *walker) options(file string, options *gitops.Kustomize) error {
+	for i, p := range options.Patches {
 		if p.Path != "" {
-			added = append(added, reference{file: file, field: "patches", value: p.Path})
+			if err := w.option(reference{file: file, field: "patches", value: p.Path}, &options.Patches[i].Path); err != nil {
+				return err
+			}
 		}
 	}
-	for _, c := range options.Components {
-		added = append(added, reference{file: file, field: "components", value: c})
-	}
-	w.found = append(w.found, added...)
-	for _, r := range added {
-		if err := w.follow(r); err != nil {
-			return w.found, err
+	for i, c := range options.Components {
+		if err := w.option(reference{file: file, field: "components", value: c}, &options.Components[i]); err != nil {
+			return err
 		}
 	}
-	return w.found, nil
+	return nil
+}
+
+func (w *walker) option(r reference, value *string) error {
+	node := yaml.Node{Kind: yaml.ScalarNode, Value: r.value}
+	there, err := w.replace(&r, "", &node)
+	*value = node.Value
+	w.found = append(w.found, r)
+	if err != nil || !there {
+		return err
+	}
+	return w.follow(r)
 }
 
 type walker struct {
-	tree  *tree
-	seen  map[string]bool
-	found []reference
+	ctx     context.Context //nolint:containedctx // of one walk
+	tree    *tree
+	seen    map[string]bool
+	found   []reference
+	changed map[string][]byte // kustomizations
+	made    map[string][]byte // files that stand for charts
+
+	kubeVersion string // for charts
+	apiVersions []string
 }
 
 func (w *walker) kustomization(file string) error {
@@ -70,22 +101,28 @@ func (w *walker) kustomization(file string) error {
 	if len(root.Content) == 0 {
 		return nil
 	}
-	for field, value := range fields(root.Content[0]) {
-		start := len(w.found)
-		w.collect(file, field, value)
-		for _, r := range w.found[start:] {
-			if err := w.follow(r); err != nil {
-				return err
-			}
-		}
+	changed, err := w.inflate(file, root.Content[0])
+	if err != nil {
+		return err
 	}
-	return nil
+	for field, value := range fields(root.Content[0]) {
+		differs, err := w.collect(file, field, value)
+		if err != nil {
+			return err
+		}
+		changed = changed || differs
+	}
+	if !changed {
+		return nil
+	}
+	w.changed[file], err = yaml.Marshal(&root)
+	return err
 }
 
 // follow goes on in a folder that is referred to. One that is not there, or has
 // not one kustomization, is Kustomize's to refuse.
 func (w *walker) follow(r reference) error {
-	if !mayBeFolder[r.field] || isRemote(r.value) || !w.tree.isFolder(r.target()) {
+	if !mayBeFolder[r.field] || !w.tree.isFolder(r.target()) {
 		return nil
 	}
 	place, _, err := w.tree.resolve(r.target())
@@ -113,7 +150,8 @@ var entriesOf = map[string][]string{
 	"configMapGenerator": {"files", "envs", "env"}, "secretGenerator": {"files", "envs", "env"},
 }
 
-func (w *walker) collect(file, field string, value *yaml.Node) {
+// collect follows what a field names. It says whether it has changed it.
+func (w *walker) collect(file, field string, value *yaml.Node) (changed bool, err error) {
 	for _, inner := range entriesOf[field] {
 		for _, entry := range list(value) {
 			names := []*yaml.Node{entry}
@@ -124,17 +162,31 @@ func (w *walker) collect(file, field string, value *yaml.Node) {
 				if name.Kind != yaml.ScalarNode || strings.Contains(name.Value, "\n") || name.Value == "" {
 					continue // written in place
 				}
-				r := reference{file: file, line: name.Line, field: field, value: name.Value}
-				if _, value, ok := strings.Cut(r.value, "="); ok && inner == "files" {
-					r.value = value
+				before := name.Value
+				if err := w.reference(file, field, inner, name); err != nil {
+					return false, err
 				}
-				w.found = append(w.found, r)
+				changed = changed || name.Value != before
 			}
 		}
 	}
-	if field == "helmCharts" || field == "helmChartInflationGenerator" {
-		w.found = append(w.found, reference{file: file, line: value.Line, field: field})
+	return changed, nil
+}
+
+func (w *walker) reference(file, field, inner string, name *yaml.Node) error {
+	r, key := reference{file: file, line: name.Line, field: field, value: name.Value}, ""
+	if _, ok := w.made[r.target()]; ok {
+		return nil
 	}
+	if before, value, ok := strings.Cut(r.value, "="); ok && inner == "files" {
+		key, r.value = before+"=", value
+	}
+	there, err := w.replace(&r, key, name)
+	w.found = append(w.found, r)
+	if err != nil || !there {
+		return err
+	}
+	return w.follow(r)
 }
 
 // list is a sequence's entries; anything else is a list of one.

@@ -36,15 +36,21 @@ func Run(ctx context.Context, dir, mounts string, in io.Reader, out io.Writer) e
 	if err := json.NewDecoder(in).Decode(&request); err != nil {
 		return fmt.Errorf("read a render request from standard input: %w", err)
 	}
-	t, err := openTree(dir)
+	t, err := openTree(dir, mounts)
 	if err != nil {
 		return err
 	}
-	t.mounts = mounts
 	result, err := renderRequest(ctx, t, request)
+	if needs := t.missing(); len(needs) > 0 {
+		// Whatever else there is to say comes when they are there.
+		return render.WriteResult(out, render.Result{Renderer: result.Renderer, Needs: needs})
+	}
 	var fault *render.Error
 	if err != nil && !errors.As(err, &fault) {
 		return err
+	}
+	if fault != nil {
+		t.speak(fault)
 	}
 	result.Error, result.Reads, result.RefReads = fault, t.paths(), t.refPaths()
 	return render.WriteResult(out, result)

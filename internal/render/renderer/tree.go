@@ -7,10 +7,10 @@ import (
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/tidegate/tidegate/internal/gitops"
 	"github.com/tidegate/tidegate/internal/render"
 )
 
@@ -26,43 +26,25 @@ const (
 type tree struct {
 	root  *os.Root
 	reads map[string]bool
-	// refs are the trees of the other checkouts that were used, mounts is where all
-	// of them are.
-	refs   map[string]*tree
-	mounts string
+	*mounted
 }
 
-// ref returns another checkout; nil when there is none of that name.
-func (t *tree) ref(name string) *tree {
-	if known, ok := t.refs[name]; ok {
-		return known
-	}
-	other, err := openTree(filepath.Join(t.mounts, name))
-	if t.mounts == "" || err != nil {
-		return nil
-	}
-	t.refs[name] = other
-	return other
+func openTree(dir, mounts string) (*tree, error) {
+	return openIn(dir, &mounted{dir: mounts, refs: map[string]*tree{}, needs: map[string]gitops.Need{}})
 }
 
-// refPaths are the noted paths of the other checkouts.
-func (t *tree) refPaths() map[string][]string {
-	paths := map[string][]string{}
-	for name, other := range t.refs {
-		paths[name] = other.paths()
-	}
-	return paths
-}
-
-func openTree(dir string) (*tree, error) {
+func openIn(dir string, others *mounted) (*tree, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open the checkout: %w", err)
 	}
-	return &tree{root: root, reads: map[string]bool{}, refs: map[string]*tree{}}, nil
+	return &tree{root: root, reads: map[string]bool{}, mounted: others}, nil
 }
 
-func (t *tree) note(name string) { t.reads[name] = true }
+func (t *tree) note(name string) {
+	place, name := t.graft(name)
+	place.reads[name] = true
+}
 
 // paths are the noted ones, sorted, without those in a noted folder.
 func (t *tree) paths() []string {
@@ -94,6 +76,10 @@ var errOutside = errors.New("it leads out of the repository")
 // resolve follows the links on the way to a path. It notes them, and the path
 // where it does not exist (fs.ErrNotExist), but not the path that it returns.
 func (t *tree) resolve(name string) (place string, info fs.FileInfo, err error) {
+	if other, inside := t.graft(name); other != t {
+		place, info, err = other.resolve(inside)
+		return path.Join(strings.TrimSuffix(path.Clean(name), inside), place), info, err
+	}
 	place, rest, links := ".", strings.Split(name, "/"), 0
 	if _, err = t.root.Lstat("."); err != nil {
 		return "", nil, err
@@ -149,7 +135,14 @@ func (t *tree) read(name string) ([]byte, error) {
 	if info.Size() > maxFile {
 		return nil, &render.Error{Kind: render.KindTooLarge, File: name, Message: fmt.Sprintf("it has more than %d MiB", maxFile>>20)}
 	}
-	return t.root.ReadFile(place)
+	other, inside := t.graft(place)
+	return other.root.ReadFile(inside)
+}
+
+// list returns what is in a folder, whose path must be a true one.
+func (t *tree) list(place string) ([]fs.DirEntry, error) {
+	other, inside := t.graft(place)
+	return fs.ReadDir(other.root.FS(), inside)
 }
 
 // isFile says whether there is a file, and notes the path.
