@@ -27,12 +27,23 @@ func confine(o order) error {
 	if err := prctlAll(unix.PR_SET_NO_NEW_PRIVS, 1); err != nil {
 		return fmt.Errorf("set no_new_privs: %w", err)
 	}
-	paths := []landlock.Rule{landlock.RODirs("/"), landlock.RWDirs("/tmp"), landlock.RWFiles("/dev/null", "/dev/zero", "/dev/full")}
+	writable := []string{"/tmp"}
+	if len(o.Commands) > 0 {
+		writable = append(writable, workDir)
+	}
+	paths := []landlock.Rule{landlock.RODirs("/"), landlock.RWDirs(writable...), landlock.RWFiles("/dev/null", "/dev/zero", "/dev/full")}
 	// Best effort: the namespaces hold without it, and old kernels have none.
 	if err := landlock.V6.BestEffort().Restrict(paths...); err != nil {
 		return fmt.Errorf("restrict by Landlock: %w", err)
 	}
-	return loadSeccomp()
+	if len(o.Commands) > 0 {
+		// Whom a command could trace, by /proc too, it cannot if that is not dumpable.
+		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+			return fmt.Errorf("hide this process from commands: %w", err)
+		}
+		return loadSeccomp(commandsPolicy)
+	}
+	return loadSeccomp(handlerPolicy)
 }
 
 // setRlimits bounds this process. RLIMIT_DATA and RLIMIT_NPROC stay open where

@@ -67,3 +67,6 @@ func (o Options) withDefaults() Options {
 
 // slotName is the name (argv[0]) under which a slot is started.
 const slotName = "tidegate-slot"
+
+// ownSlotName is that of a slot that runs as this process's own user.
+const ownSlotName = "tidegate-slot-own"

@@ -20,6 +20,7 @@ import (
 type Native struct {
 	options Options
 	program *os.File
+	own     bool     // slots run as this process's own user, and open their folders themselves
 	cgroups *cgroups // nil where resource limits do their work
 	forks   *forks
 	numbers chan int   // of the slots that may be started
@@ -35,13 +36,15 @@ type Native struct {
 }
 
 // NewNative starts the slots. It returns an error that says what is missing when
-// this host cannot keep a promise of the sandbox; nothing runs then. For now it
-// needs root. Memory and processes are bounded by cgroups of version 1, or by
-// resource limits where there are none that this process can make.
+// this host cannot keep a promise of the sandbox; nothing runs then. Slots run
+// under user ids of their own where this process is root and may give them away,
+// and as its own user elsewhere. Memory and processes are bounded by cgroups of
+// version 1, or by resource limits where there are none that this process can
+// make.
 func NewNative(options Options) (_ *Native, err error) {
 	n := &Native{options: options.withDefaults(), closed: make(chan struct{})}
-	if os.Geteuid() != 0 {
-		return nil, errors.New("make the native sandbox: it needs root for now, as slots run under user ids of their own; run the worker as root in its container")
+	if n.own, err = runsAsItself(n.options); err != nil {
+		return nil, fmt.Errorf("make the native sandbox: %w", err)
 	}
 	path, err := Find(n.options.Program)
 	if err != nil {
@@ -81,7 +84,7 @@ func (n *Native) try() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.assign(Job{Dir: dir}, time.Now().Add(readyDelay)), s.end())
+	return errors.Join(n.assign(s, Job{Dir: dir}, time.Now().Add(readyDelay)), s.end())
 }
 
 // Stats counts the slots alive.
@@ -146,7 +149,7 @@ func (n *Native) Run(ctx context.Context, job Job) (Result, error) {
 	limits := job.Limits.withDefaults()
 	bounded, cancel := context.WithTimeoutCause(ctx, limits.Wall, ErrTimeout)
 	defer cancel()
-	if err := s.assign(job, time.Now().Add(readyDelay)); err != nil {
+	if err := n.assign(s, job, time.Now().Add(readyDelay)); err != nil {
 		return Result{}, &Error{Kind: ErrStart, Program: filepath.Base(job.Path), Detail: err.Error(), Stderr: s.stderr.String()}
 	}
 	return n.attend(bounded, s, job)
@@ -158,7 +161,12 @@ func (n *Native) accepts(job Job) error {
 		return err
 	}
 	if len(job.Args) > 0 {
-		return errors.New("the native sandbox does not run commands yet, only the handler of the slot program, which has no arguments")
+		return errors.New("the handler of the slot program has no arguments; a program of another kind is one of Commands")
+	}
+	for _, c := range job.Commands {
+		if len(c) == 0 || c[0] == "" {
+			return errors.New("a command has no program")
+		}
 	}
 	path, err := Find(job.Path)
 	if err != nil {
@@ -169,7 +177,7 @@ func (n *Native) accepts(job Job) error {
 		return err
 	}
 	if own, err := n.program.Stat(); err != nil || !os.SameFile(own, info) {
-		return fmt.Errorf("it is not the slot program %s that this sandbox was made with; was it replaced? Restart the worker. Commands are not run yet", n.options.Program)
+		return fmt.Errorf("it is not the slot program %s that this sandbox was made with; was it replaced? Restart the worker", n.options.Program)
 	}
 	return nil
 }
@@ -227,7 +235,7 @@ func (s *slot) explain(job Job, cause error) error {
 		e.Kind, e.Detail = ErrTimeout, "after "+limits.Wall.String()
 	case s.group.ranOut() || ranOut(first) || ranOut(stderr):
 		e.Kind, e.Detail = ErrMemoryLimit, fmt.Sprintf("the limit is %d MiB", limits.Memory>>20)
-	case s.group.refused() || strings.Contains(first, "failed to create new OS thread"):
+	case s.group.refused() || strings.Contains(first, "failed to create new OS thread") || len(job.Commands) > 0 && strings.Contains(stderr, "fork: retry: Resource temporarily unavailable"):
 		e.Kind, e.Detail = ErrProcessLimit, fmt.Sprintf("the limit is %d", limits.Processes)
 	case state.ExitCode() == exitTmpFull:
 		e.Kind, e.Detail = ErrTmpLimit, fmt.Sprintf("the limit is %d MiB", limits.Tmp>>20)

@@ -15,11 +15,27 @@ type Job struct {
 	// it is called there. The program has no business writing to it, and a backend
 	// that can hold it to that does.
 	Dir string
+	// Commands are run one after the other in place of the program, until one fails;
+	// what the last one writes to standard output is the result, what the others
+	// write goes to standard error. They have a copy of Dir as their working
+	// directory, and may write to it.
+	Commands []Command
+	// Subdir is where in Dir commands are run: relative, with slashes.
+	Subdir string
+	// Root is a folder with what commands need: usr, bin, lib and so on. They find it
+	// as /; the host's own programs when it is empty.
+	Root string
+	// Env is what commands find in their environment, as NAME=value.
+	Env []string
 	// Mounts are further folders to read. The program finds each as
 	// $TIDEGATE_MOUNTS/<name>.
 	Mounts []Mount
 	Limits Limits
 }
+
+// Command is a program and its arguments; a name without a slash is looked up in
+// the usual folders.
+type Command []string
 
 // Mount is a folder that a Job may read.
 type Mount struct {

@@ -28,14 +28,13 @@ var handlerCalls = []string{
 // statCalls name the one call that the table of each architecture names otherwise.
 var statCalls = map[string]string{"amd64": "newfstatat", "arm64": "fstatat"}
 
-// loadSeccomp installs the filter on all threads. Threads may be made, processes
-// may not: CLONE_THREAD must be set.
-func loadSeccomp() error {
+// handlerPolicy lets threads be made and no processes: CLONE_THREAD must be set.
+func handlerPolicy() (seccomp.Policy, error) {
 	stat, ok := statCalls[runtime.GOARCH]
 	if !ok {
-		return fmt.Errorf("make a seccomp filter: there is none for %s; run the worker on amd64 or arm64", runtime.GOARCH)
+		return seccomp.Policy{}, fmt.Errorf("make a seccomp filter: there is none for %s; run the worker on amd64 or arm64", runtime.GOARCH)
 	}
-	policy := seccomp.Policy{
+	return seccomp.Policy{
 		DefaultAction: seccomp.ActionErrno, // EPERM
 		Syscalls: []seccomp.SyscallGroup{
 			// Its flags lie behind a pointer that a filter cannot follow.
@@ -45,6 +44,14 @@ func loadSeccomp() error {
 				{Name: "prlimit64", Conditions: seccomp.ArgumentConditions{{Argument: 2, Operation: seccomp.Equal, Value: 0}}},
 			}},
 		},
+	}, nil
+}
+
+// loadSeccomp installs a filter on all threads.
+func loadSeccomp(make func() (seccomp.Policy, error)) error {
+	policy, err := make()
+	if err != nil {
+		return err
 	}
 	if err := seccomp.LoadFilter(seccomp.Filter{NoNewPrivs: true, Flag: seccomp.FilterFlagTSync, Policy: policy}); err != nil {
 		return fmt.Errorf("load the seccomp filter: %w", err)

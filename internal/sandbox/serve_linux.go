@@ -36,6 +36,14 @@ type order struct {
 	Processes int
 	Tmp       int64
 	Mounts    []string // names of the mounts that come after the checkout's
+	// Commands, in Subdir and with Env, take the place of the handler; Tools are
+	// mounted for them after the mounts.
+	Commands []Command
+	Subdir   string
+	Env      []string
+	Tools    []tool
+	// Paths are the folders to mount, when the slot must open them itself.
+	Paths []string
 }
 
 // ServeSlot makes this process a slot when it was started as one, and does not
@@ -43,9 +51,10 @@ type order struct {
 // job, confines itself and runs handler. Otherwise it returns at once. It must be
 // called first thing in main, before other goroutines hold files open.
 func ServeSlot(handler Handler, warm func()) {
-	if len(os.Args) != 1 || os.Args[0] != slotName {
+	if len(os.Args) != 1 || os.Args[0] != slotName && os.Args[0] != ownSlotName {
 		return
 	}
+	keepOld := os.Args[0] == ownSlotName
 	file := os.NewFile(controlFD, "control")
 	conn, err := net.FileConn(file)
 	_ = file.Close()
@@ -55,7 +64,8 @@ func ServeSlot(handler Handler, warm func()) {
 		fmt.Fprintln(os.Stderr, "a slot is started by the sandbox only: it has no control socket")
 		os.Exit(2)
 	}
-	if err := await(control, warm); err != nil {
+	o, err := await(control, warm, keepOld)
+	if err != nil {
 		_, _ = control.Write([]byte(err.Error()))
 		os.Exit(2)
 	}
@@ -64,39 +74,45 @@ func ServeSlot(handler Handler, warm func()) {
 		_, _ = control.Read(make([]byte, 1))
 		os.Exit(2)
 	}()
+	if len(o.Commands) > 0 {
+		handler = o.run
+	}
 	os.Exit(work(handler))
 }
 
 // await returns once there is a job and this process is confined for it.
-func await(control *net.UnixConn, warm func()) error {
+func await(control *net.UnixConn, warm func(), keepOld bool) (o order, err error) {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
-		return fmt.Errorf("ask to die with the parent: %w", err)
+		return o, fmt.Errorf("ask to die with the parent: %w", err)
 	}
 	if err := closeInherited(); err != nil {
-		return err
+		return o, err
 	}
-	if err := buildRoot(); err != nil {
-		return err
+	if err := buildRoot(keepOld); err != nil {
+		return o, err
 	}
 	if warm != nil {
 		warm()
 	}
 	if _, err := control.Write([]byte(saysReady)); err != nil {
-		return err
+		return o, err
 	}
 	o, trees, err := receive(control)
+	if err == nil && keepOld {
+		trees, err = o.openTrees()
+	}
 	if err != nil {
-		return err
+		return o, err
 	}
 	if err := furnish(o, trees); err != nil {
-		return err
+		return o, err
 	}
 	debug.SetMemoryLimit(o.Memory / 4 * 3)
 	if err := confine(o); err != nil {
-		return err
+		return o, err
 	}
 	_, err = control.Write([]byte(saysConfined))
-	return err
+	return o, err
 }
 
 // closeInherited closes what the worker itself had inherited and passed on
@@ -119,9 +135,13 @@ func closeInherited() error {
 	return nil
 }
 
+// maxOrder bounds what a slot is told, in bytes; a packet of a socket is not much
+// larger.
+const maxOrder = 128 << 10
+
 // receive waits for the job's order and the mounts of its folders.
 func receive(control *net.UnixConn) (o order, trees []int, err error) {
-	data, oob := make([]byte, 16<<10), make([]byte, unix.CmsgSpace(4*(1+maxMounts)))
+	data, oob := make([]byte, maxOrder), make([]byte, unix.CmsgSpace(4*(1+maxMounts+maxTools)))
 	n, oobn, _, _, err := control.ReadMsgUnix(data, oob)
 	if err != nil {
 		return o, nil, fmt.Errorf("wait for a job: %w", err)
@@ -129,15 +149,29 @@ func receive(control *net.UnixConn) (o order, trees []int, err error) {
 	if err = json.Unmarshal(data[:n], &o); err != nil {
 		return o, nil, fmt.Errorf("read the order: %w", err)
 	}
+	if len(o.Paths) > 0 {
+		return o, nil, nil
+	}
 	messages, err := unix.ParseSocketControlMessage(oob[:oobn])
 	if err != nil || len(messages) != 1 {
 		return o, nil, errors.Join(errors.New("the order came without a checkout"), err)
 	}
 	trees, err = unix.ParseUnixRights(&messages[0])
-	if err != nil || len(trees) != 1+len(o.Mounts) {
-		return o, nil, errors.Join(fmt.Errorf("the order came with %d folders, and %d were announced", len(trees), 1+len(o.Mounts)), err)
+	if err != nil || len(trees) != o.trees() {
+		return o, nil, errors.Join(fmt.Errorf("the order came with %d folders, and %d were announced", len(trees), o.trees()), err)
 	}
 	return o, trees, nil
+}
+
+// trees is how many folders an order comes with.
+func (o order) trees() int {
+	count := 1 + len(o.Mounts)
+	for _, t := range o.Tools {
+		if t.Link == "" {
+			count++
+		}
+	}
+	return count
 }
 
 // work runs the handler and returns the status to exit with.

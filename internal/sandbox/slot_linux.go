@@ -45,10 +45,14 @@ func (n *Native) startSlot(number int) (_ *slot, err error) {
 		closeAll(child[:])
 		return nil, fmt.Errorf("open the streams of a slot: %w", err)
 	}
+	name := slotName
+	if n.own {
+		name = ownSlotName
+	}
 	s.cmd = &exec.Cmd{
-		Path: fmt.Sprintf("/proc/self/fd/%d", programFD), Args: []string{slotName}, Dir: "/", Env: []string{"PATH=", "HOME=/nonexistent", "TMPDIR=/tmp", "LANG=C.UTF-8", MountsVariable + "=" + mountsDir},
+		Path: fmt.Sprintf("/proc/self/fd/%d", programFD), Args: []string{name}, Dir: "/", Env: []string{"PATH=", "HOME=/nonexistent", "TMPDIR=/tmp", "LANG=C.UTF-8", MountsVariable + "=" + mountsDir},
 		Stdin: child[0], Stdout: child[1], Stderr: child[2], ExtraFiles: []*os.File{child[3], n.program},
-		SysProcAttr: isolated(n.options.FirstUID + number),
+		SysProcAttr: n.isolated(number),
 	}
 	err = n.forks.start(s.cmd)
 	closeAll(child[:]) // so that this process sees when the slot closes them
@@ -56,7 +60,9 @@ func (n *Native) startSlot(number int) (_ *slot, err error) {
 		s.cmd = nil
 		return nil, fmt.Errorf("start %s in new namespaces: %w; allow user namespaces (sysctl user.max_user_namespaces, a container's seccomp profile) and let every user execute the program", n.options.Program, err)
 	}
-	s.users, err = os.Open(fmt.Sprintf("/proc/%d/ns/user", s.cmd.Process.Pid))
+	if !n.own {
+		s.users, err = os.Open(fmt.Sprintf("/proc/%d/ns/user", s.cmd.Process.Pid))
+	}
 	if err == nil && n.cgroups != nil {
 		s.group, err = n.cgroups.add(number, s.cmd.Process.Pid)
 	}
@@ -72,16 +78,23 @@ func (n *Native) startSlot(number int) (_ *slot, err error) {
 }
 
 // isolated are the attributes of a slot: no namespace in common with this
-// process, and no user id of the host but one of its own.
-func isolated(uid int) *syscall.SysProcAttr {
-	ids := []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
-	return &syscall.SysProcAttr{
+// process, and a user id of the host that nothing else has, if this process may
+// give away one.
+func (n *Native) isolated(number int) *syscall.SysProcAttr {
+	a := &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 			unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP,
-		UidMappings: ids, GidMappings: ids, GidMappingsEnableSetgroups: true,
-		Credential: &syscall.Credential{}, // id 0 of the new namespace, no other group
+		Credential: &syscall.Credential{NoSetGroups: n.own}, // id 0 of the new namespace, no other group
 		Setsid:     true, Pdeathsig: syscall.SIGKILL,
 	}
+	uid, gid := n.options.FirstUID+number, n.options.FirstUID+number
+	if n.own {
+		uid, gid = os.Geteuid(), os.Getegid()
+	}
+	a.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
+	a.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: gid, Size: 1}}
+	a.GidMappingsEnableSetgroups = !n.own
+	return a
 }
 
 // openStreams makes the slot's streams and returns the child's ends: standard
@@ -133,9 +146,9 @@ func (s *slot) hear(want string, deadline time.Time) error {
 
 // assign gives the slot its limits, its checkout and its mounts, and returns when it is
 // confined.
-func (s *slot) assign(job Job, deadline time.Time) error {
+func (n *Native) assign(s *slot, job Job, deadline time.Time) error {
 	limits := job.Limits.withDefaults()
-	o := order{Memory: limits.Memory, Tmp: limits.Tmp}
+	o := order{Memory: limits.Memory, Tmp: limits.Tmp, Commands: job.Commands, Subdir: job.Subdir, Env: job.Env}
 	if s.group.isSet() {
 		if err := s.group.limit(limits); err != nil {
 			return err
@@ -143,45 +156,88 @@ func (s *slot) assign(job Job, deadline time.Time) error {
 	} else {
 		o.Processes = limits.Processes
 	}
-	var trees []int
-	defer func() {
-		for _, tree := range trees {
-			_ = unix.Close(tree)
-		}
-	}()
-	for _, m := range append([]Mount{{Dir: job.Dir}}, job.Mounts...) {
-		dir, err := filepath.Abs(m.Dir)
-		if err != nil {
-			return err
-		}
-		tree, err := cloneTree(dir, int(s.users.Fd()))
-		if err != nil {
-			return err
-		}
-		trees = append(trees, tree)
-		if m.Name != "" {
-			o.Mounts = append(o.Mounts, m.Name)
-		}
-	}
-	data, err := json.Marshal(o)
+	paths, err := o.addPlaces(job)
 	if err != nil {
 		return err
 	}
-	if _, _, err := s.control.WriteMsgUnix(data, unix.UnixRights(trees...), nil); err != nil {
+	var rights []byte
+	if n.own {
+		o.Paths = paths
+	} else {
+		trees, err := s.cloneTrees(paths, len(o.Mounts))
+		defer closeTrees(trees)
+		if err != nil {
+			return err
+		}
+		rights = unix.UnixRights(trees...)
+	}
+	data, err := json.Marshal(o)
+	if err == nil && len(data) > maxOrder {
+		err = fmt.Errorf("commands and environment have %d bytes; %d are possible", len(data), maxOrder)
+	}
+	if err != nil {
+		return err
+	}
+	if _, _, err := s.control.WriteMsgUnix(data, rights, nil); err != nil {
 		return fmt.Errorf("hand over the checkout: %w", err)
 	}
 	return s.hear(saysConfined, deadline)
 }
 
+// addPlaces notes what is mounted, and returns the paths of it: the checkout, the
+// mounts, the tools.
+func (o *order) addPlaces(job Job) (paths []string, err error) {
+	for _, m := range append([]Mount{{Dir: job.Dir}}, job.Mounts...) {
+		dir, err := filepath.Abs(m.Dir)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, dir)
+		if m.Name != "" {
+			o.Mounts = append(o.Mounts, m.Name)
+		}
+	}
+	if len(job.Commands) == 0 {
+		return paths, nil
+	}
+	if o.Tools, err = toolsOf(job.Root); err != nil {
+		return nil, err
+	}
+	for _, t := range o.Tools {
+		if t.Link == "" {
+			paths = append(paths, t.path)
+		}
+	}
+	return paths, nil
+}
+
+// cloneTrees opens folders; from those after the mounts programs can be executed.
+func (s *slot) cloneTrees(paths []string, mounts int) (trees []int, err error) {
+	for i, dir := range paths {
+		tree, err := cloneTree(dir, int(s.users.Fd()), i <= mounts)
+		if err != nil {
+			return trees, err
+		}
+		trees = append(trees, tree)
+	}
+	return trees, nil
+}
+
+func closeTrees(trees []int) {
+	for _, tree := range trees {
+		_ = unix.Close(tree)
+	}
+}
+
 // cloneTree returns a detached, read-only mount of a folder. Where the file
 // system can, what belongs to this process's user 0 belongs to the slot's in it,
 // so that the folder need not be open to others.
-func cloneTree(dir string, users int) (int, error) {
+func cloneTree(dir string, users int, noexec bool) (int, error) {
 	tree, err := unix.OpenTree(unix.AT_FDCWD, dir, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
 	if err != nil {
 		return 0, fmt.Errorf("bind the folder %s: %w", dir, err)
 	}
-	attributes := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC}
+	attributes := treeAttributes(noexec)
 	mapped := attributes
 	mapped.Attr_set |= unix.MOUNT_ATTR_IDMAP
 	mapped.Userns_fd = uint64(users) //nolint:gosec // a descriptor is not negative
