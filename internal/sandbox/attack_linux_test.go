@@ -17,16 +17,59 @@ import (
 // attack is one attempt that must be refused inside. Its control, the same
 // attempt outside, must succeed. Where optional is set, a host may lack the thing,
 // and the control is skipped with the host's own reason; noControl says why there
-// is none at all.
+// is none at all; what commands may do is refused to a handler only.
 type attack struct {
-	attempt   string
-	optional  bool
-	noControl string
+	attempt     string
+	optional    bool
+	noControl   string
+	commandsMay bool
 }
 
 func TestAttacksAreRefusedInsideAndSucceedOutside(t *testing.T) {
 	n := native(t, sandbox.Options{Idle: 2})
-	dir := t.TempDir()
+	t.Run("as a handler", func(t *testing.T) { attacksAreRefused(t, handlerOf(n), false) })
+	t.Run("as a command", func(t *testing.T) { attacksAreRefused(t, commandOf(t, n), true) })
+}
+
+// attempt makes an attempt in a sandbox.
+type attempt func(t *testing.T, dir, attempt string) (string, error)
+
+func handlerOf(n runner) attempt {
+	return func(t *testing.T, dir, attempt string) (string, error) {
+		result, err := n.Run(t.Context(), sandbox.Job{Stdin: []byte(attempt), Dir: dir})
+		return string(result.Output), err
+	}
+}
+
+// commandOf makes attempts by a command in a root that has the probe alone.
+func commandOf(t *testing.T, n runner) attempt {
+	root := probeRoot(t)
+	return func(t *testing.T, dir, attempt string) (string, error) {
+		result, err := n.Run(t.Context(), sandbox.Job{Dir: dir, Root: root, Commands: []sandbox.Command{{"/bin/probe", attempt}}})
+		return string(result.Output), err
+	}
+}
+
+// probeRoot is the root of a command that is the probe.
+func probeRoot(t *testing.T) string {
+	t.Helper()
+	program, err := probe()
+	require.NoError(t, err)
+	data, err := os.ReadFile(program)
+	require.NoError(t, err)
+	root, err := os.MkdirTemp("", "tidegate-root-")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(root)) })
+	require.NoError(t, os.Chmod(root, 0o755)) //nolint:gosec // commands read it
+	require.NoError(t, os.Mkdir(filepath.Join(root, "bin"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "bin/probe"), data, 0o755)) //nolint:gosec // it is run
+	return root
+}
+
+func attacksAreRefused(t *testing.T, inside attempt, commands bool) {
+	dir, err := os.MkdirTemp("", "") // short enough for the path of a socket
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("hunter2"), 0o600))
 	require.NoError(t, os.Symlink(secret, filepath.Join(dir, "link")))
@@ -49,25 +92,34 @@ func TestAttacksAreRefusedInsideAndSucceedOutside(t *testing.T) {
 		"open a vsock socket":                  {attempt: "socket 40 1", optional: true},
 		"open a netlink socket":                {attempt: "socket 16 3", optional: true},
 		"open an algorithm socket":             {attempt: "socket 38 5", optional: true},
-		"write to the checkout":                {attempt: "write new"},
+		"write to the checkout":                {attempt: "write new", commandsMay: true},
 		"write to the root":                    {attempt: "write /tidegate-attack-test"},
 		"write to /dev":                        {attempt: "write /dev/tidegate-attack-test"},
 		"open the console":                     {attempt: "open /dev/console", optional: true},
 		"open the memory device":               {attempt: "open /dev/mem", optional: true},
 		"open the kernel log":                  {attempt: "open /dev/kmsg", optional: true},
 		"open a terminal":                      {attempt: "open /dev/ptmx"},
-		"list host processes":                  {attempt: "list /proc"},
+		"list host processes":                  {attempt: fmt.Sprintf("list /proc/%d", victim)},
+		"list processes":                       {attempt: "list /proc", commandsMay: true},
+		"read the environment of process 1":    {attempt: "read /proc/1/environ", optional: true},
+		"see the files of process 1":           {attempt: "list /proc/1/fd", optional: true},
+		"see the root of process 1":            {attempt: "list /proc/1/root", optional: true},
+		"load a kernel module":                 {attempt: "open /proc/sys/kernel/modprobe", optional: true},
+		"leave by another namespace":           {attempt: "open /proc/1/ns/mnt", optional: true, noControl: "it is not opened for writing"},
+		"unshare":                              {attempt: "unshare"},
+		"change the root":                      {attempt: "chroot /tmp"},
+		"remount the root writable":            {attempt: "remount /", noControl: "it would change the host"},
 		"signal a host process":                {attempt: fmt.Sprintf("signal %d", victim)},
 		"trace a host process":                 {attempt: fmt.Sprintf("trace %d", victim)},
 		"trace process 1":                      {attempt: "trace 1", noControl: "it would disturb the host's"},
 		"read the memory of process 1":         {attempt: "open /proc/1/mem", optional: true},
 		"mount":                                {attempt: "mount /tmp/tidegate-attack-test"},
 		"make a device":                        {attempt: "mknod /tmp/tidegate-attack-test-node"},
-		"execute a program":                    {attempt: "exec /bin/echo"},
-		"execute itself":                       {attempt: "exec /proc/self/exe", noControl: "it would replace the probe"},
+		"execute a program":                    {attempt: "exec /bin/echo", commandsMay: true},
+		"execute itself":                       {attempt: "exec /proc/self/exe", noControl: "it would replace the probe", commandsMay: true},
 		"become another user":                  {attempt: "setuid"},
 		"make a user namespace":                {attempt: "userns", optional: true},
-		"start a process":                      {attempt: "fork"},
+		"start a process":                      {attempt: "fork", commandsMay: true},
 		"use the kernel's keyrings":            {attempt: "keyctl", optional: true},
 		"use userfaultfd":                      {attempt: "userfaultfd", optional: true},
 		"use io_uring":                         {attempt: "io_uring", optional: true},
@@ -75,8 +127,11 @@ func TestAttacksAreRefusedInsideAndSucceedOutside(t *testing.T) {
 		"open a performance counter":           {attempt: "perf", optional: true},
 		"set what runs when a program crashes": {attempt: "open /proc/sys/kernel/core_pattern"},
 	} {
+		if commands && a.commandsMay {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
-			out, err := inside(t, n, dir, a.attempt, sandbox.Limits{})
+			out, err := inside(t, dir, a.attempt)
 			require.NoError(t, err)
 			require.Regexp(t, "^refused: ", out)
 			t.Log(out)
@@ -100,6 +155,9 @@ func control(t *testing.T, dir string, a attack) {
 		}
 	})
 	out := outside(t, dir, a.attempt)
+	if os.Getenv(probeVariable) != "" && !strings.HasPrefix(out, "done: ") {
+		t.Skip("no control: only root may do it outside: " + out)
+	}
 	if a.optional && !strings.HasPrefix(out, "done: ") {
 		t.Skip("no control: this host does not have it: " + out)
 	}

@@ -12,14 +12,20 @@ import (
 // Check finds out what this host offers to the native sandbox, and at the end
 // makes one: what counts is whether that works.
 func Check(o Options) []Finding {
-	return []Finding{checkUser(), checkNamespaces(), checkSeccomp(), checkLandlock(), checkCgroup("memory"), checkCgroup("pids"), checkNative(o)}
+	return []Finding{checkUser(o), checkNamespaces(), checkSeccomp(), checkLandlock(), checkCgroup("memory"), checkCgroup("pids"), checkNative(o)}
 }
 
-func checkUser() Finding {
-	if uid := os.Geteuid(); uid != 0 {
-		return Finding{"root", StateMissing, fmt.Sprintf("this is user %d", uid), "run the worker as root in its container: slots run as user ids of their own"}
+func checkUser(o Options) Finding {
+	f := Finding{Name: "user ids", State: StateOK}
+	switch own, err := runsAsItself(o.withDefaults()); {
+	case err != nil:
+		f.State, f.Detail, f.Remedy = StateMissing, err.Error(), "give the worker's container another runAsUser"
+	case own:
+		f.Detail = fmt.Sprintf("slots run as user %d, in namespaces of their own", os.Geteuid())
+	default:
+		f.Detail = "each slot has one of its own"
 	}
-	return Finding{Name: "root", State: StateOK}
+	return f
 }
 
 func checkNamespaces() Finding {

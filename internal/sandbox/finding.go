@@ -25,13 +25,18 @@ const NativeFinding = "native sandbox"
 
 // ContainerSettings are what a container needs for the native sandbox, as YAML of
 // a Kubernetes container; Docker's options are in its comments.
-const ContainerSettings = `securityContext:              # docker run:
-  runAsUser: 0                # --user 0
+const ContainerSettings = `securityContext:                  # docker run:
+  runAsUser: 1000                 # --user 1000
+  allowPrivilegeEscalation: false # --security-opt no-new-privileges
   capabilities:
-    add: [SYS_ADMIN]          # --cap-add SYS_ADMIN (to make namespaces)
+    drop: [ALL]                   # --cap-drop ALL
   seccompProfile:
-    type: Unconfined          # --security-opt seccomp=unconfined
+    type: Unconfined              # --security-opt seccomp=unconfined (the default profile refuses namespaces)
   appArmorProfile:
-    type: Unconfined          # --security-opt apparmor=unconfined
+    type: Unconfined              # --security-opt apparmor=unconfined
+  procMount: Unmasked             # --security-opt systempaths=unconfined (with hostUsers: false; only for plugins that need /proc)
+# On hosts that restrict them, also: sysctl kernel.unprivileged_userns_clone=1 (Debian),
+# kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu).
+# As user 0 with SYS_ADMIN each sandbox has a user id of its own, and cgroups where they are writable.
 # Give this to a worker with --roles render only: it has no credentials of Git or of regions.
 `

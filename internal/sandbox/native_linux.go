@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -233,12 +234,26 @@ func (s *slot) explain(job Job, cause error) error {
 		e.Kind, e.Detail = ErrOutputLimit, fmt.Sprintf("more than %d bytes", limits.Output)
 	case errors.Is(cause, ErrTimeout):
 		e.Kind, e.Detail = ErrTimeout, "after "+limits.Wall.String()
-	case s.group.ranOut() || ranOut(first) || ranOut(stderr):
+	case !s.group.isSet() && strings.HasPrefix(first, runtimeFault), s.group.ranOut() || ranOut(first) || ranOut(stderr) || len(job.Commands) > 0 && says(stderr, outOfMemory):
 		e.Kind, e.Detail = ErrMemoryLimit, fmt.Sprintf("the limit is %d MiB", limits.Memory>>20)
-	case s.group.refused() || strings.Contains(first, "failed to create new OS thread") || len(job.Commands) > 0 && strings.Contains(stderr, "fork: retry: Resource temporarily unavailable"):
+	case s.group.refused() || strings.Contains(first, "failed to create new OS thread") || len(job.Commands) > 0 && says(stderr, cannotFork):
 		e.Kind, e.Detail = ErrProcessLimit, fmt.Sprintf("the limit is %d", limits.Processes)
 	case state.ExitCode() == exitTmpFull:
 		e.Kind, e.Detail = ErrTmpLimit, fmt.Sprintf("the limit is %d MiB", limits.Tmp>>20)
 	}
 	return e
+}
+
+// runtimeFault is how Go's runtime sometimes ends when a resource limit leaves it
+// without memory: no code of the handler can end this way.
+const runtimeFault = "SIGSEGV: segmentation violation"
+
+// How shells and other programs say that they meet a resource limit.
+var (
+	outOfMemory = []string{"Out of space", "cannot allocate", "MemoryError"}
+	cannotFork  = []string{"Cannot fork", "an't fork", "fork: retry", "fork: Resource temporarily unavailable", "fork failed"}
+)
+
+func says(text string, forms []string) bool {
+	return slices.ContainsFunc(forms, func(form string) bool { return strings.Contains(text, form) })
 }

@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,8 +19,15 @@ import (
 	"github.com/tidegate/tidegate/internal/sandbox"
 )
 
+// probeVariable names a probe that is built already, for a test binary that runs as
+// somebody else.
+const probeVariable = "TIDEGATE_TEST_PROBE"
+
 // probe builds the probe once.
 var probe = sync.OnceValues(func() (string, error) {
+	if built := os.Getenv(probeVariable); built != "" {
+		return built, nil
+	}
 	var err error
 	if probeDir, err = os.MkdirTemp("", "tidegate-probe-"); err != nil {
 		return "", err
@@ -129,11 +137,20 @@ func limitsHold(t *testing.T, n *sandbox.Native) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := inside(t, n, t.TempDir(), name, c.limits)
-			require.ErrorIs(t, err, c.kind)
+			require.ErrorIs(t, err, c.kind, stderrOf(err))
 			require.ErrorContains(t, err, c.text)
 			require.NotContains(t, err.Error(), "hunter2", "it may quote a secret")
 		})
 	}
+}
+
+// stderrOf is what a job that failed wrote to standard error.
+func stderrOf(err error) string {
+	var e *sandbox.Error
+	if errors.As(err, &e) {
+		return e.Stderr
+	}
+	return ""
 }
 
 func TestWithinItsLimitsWhatPassesThemEndsWell(t *testing.T) {

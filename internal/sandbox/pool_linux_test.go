@@ -234,14 +234,3 @@ func groupsOf(t *testing.T, pid int) (dirs []string) {
 	}
 	return dirs
 }
-
-func TestWithoutRootItIsSaidWhatIsMissing(t *testing.T) {
-	if os.Geteuid() != 0 {
-		_, err := sandbox.NewNative(sandbox.Options{Program: "/bin/true"})
-		require.ErrorContains(t, err, "it needs root for now")
-		return
-	}
-	out, err := asNobody(t, "worker", "/bin/true", "/").CombinedOutput()
-	require.Error(t, err)
-	require.Contains(t, string(out), "it needs root for now")
-}

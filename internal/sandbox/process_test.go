@@ -145,3 +145,20 @@ func gone(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err != nil || strings.Contains(string(stat), ") Z ")
 }
+
+func TestCommandsRunInACopyWithoutASandboxToo(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "app"), 0o750))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "app", "file"), []byte("content"), 0o600))
+	result, err := sandbox.Process{}.Run(t.Context(), sandbox.Job{Dir: dir, Subdir: "app", Env: []string{"NAME=value"}, Commands: []sandbox.Command{
+		{"sh", "-c", "echo first; echo changed > file"}, {"sh", "-c", `cat file; echo "$NAME"`},
+	}})
+	require.NoError(t, err)
+	require.Equal(t, "changed\nvalue\n", string(result.Output))
+	require.Equal(t, "first\n", result.Stderr)
+	require.FileExists(t, filepath.Join(dir, "app", "file"))
+	_, err = sandbox.Process{}.Run(t.Context(), sandbox.Job{Dir: dir, Commands: []sandbox.Command{{"sh", "-c", "echo why >&2; exit 3"}}})
+	require.ErrorIs(t, err, sandbox.ErrCrashed)
+	_, err = sandbox.Process{}.Run(t.Context(), sandbox.Job{Dir: dir, Commands: []sandbox.Command{{"sh", "-c", "while :; do :; done"}}, Limits: sandbox.Limits{Wall: 200 * time.Millisecond}})
+	require.ErrorIs(t, err, sandbox.ErrTimeout)
+}

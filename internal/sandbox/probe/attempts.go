@@ -79,6 +79,11 @@ var attempts = map[string]func(argument string) (string, error){
 		}
 		return "", unix.Unmount(dir, 0)
 	},
+	"remount": func(dir string) (string, error) {
+		return "", unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_BIND, "")
+	},
+	"chroot":  func(dir string) (string, error) { return "", unix.Chroot(dir) },
+	"unshare": func(string) (string, error) { return "", raw(unix.SYS_UNSHARE, unix.CLONE_NEWNS) },
 	"mknod": func(path string) (string, error) {
 		return "", unix.Mknod(path, unix.S_IFCHR|0o600, int(unix.Mkdev(1, 3)))
 	},

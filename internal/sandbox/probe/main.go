@@ -2,12 +2,11 @@
 
 // Probe tries what a job in a sandbox must not be able to do. As a slot it does so
 // inside; started plainly it does the same outside, as the control. It reads one
-// attempt and its argument from standard input, separated by a space, and writes
+// attempt and its argument from standard input or its arguments, separated by a space, and writes
 // "done" with what it got, or "refused" with why.
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -18,6 +17,14 @@ import (
 
 func main() {
 	sandbox.ServeSlot(handle, func() { warmed = true })
+	if len(os.Args) > 1 { // it is a command
+		_ = os.Stdin.Close()
+		if err := try(strings.Join(os.Args[1:], " "), os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := handle(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -31,9 +38,13 @@ func handle(stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	name, argument, _ := strings.Cut(string(input), " ")
+	return try(string(input), stdout)
+}
+
+func try(input string, stdout io.Writer) error {
+	name, argument, _ := strings.Cut(input, " ")
 	if name == "echo" {
-		_, err = io.Copy(stdout, bytes.NewReader(input[len("echo "):]))
+		_, err := io.Copy(stdout, strings.NewReader(argument))
 		return err
 	}
 	if bomb, ok := bombs[name]; ok {
