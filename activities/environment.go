@@ -30,14 +30,7 @@ func environment(t gitops.Target, s gitops.Source, commit string) map[string]str
 // empty, $$ is a dollar sign. Only what is used is part of what identifies a
 // render, since it is the expanded options that do.
 func expand(s gitops.Source, env map[string]string) gitops.Source {
-	text := func(value string) string {
-		return os.Expand(value, func(name string) string {
-			if name == "$" {
-				return "$"
-			}
-			return env[name]
-		})
-	}
+	text := func(value string) string { return expandText(value, env) }
 	if s.Helm != nil {
 		s.Helm = expandHelm(*s.Helm, text)
 	}
@@ -62,6 +55,15 @@ func expand(s gitops.Source, env map[string]string) gitops.Source {
 		s.Kustomize = &k
 	}
 	return s
+}
+
+func expandText(value string, env map[string]string) string {
+	return os.Expand(value, func(name string) string {
+		if name == "$" {
+			return "$"
+		}
+		return env[name]
+	})
 }
 
 func expandHelm(h gitops.Helm, text func(string) string) *gitops.Helm {

@@ -97,13 +97,19 @@ func (r *Renderer) run(ctx context.Context, job *renderJob) error {
 	started := time.Now()
 	rendered, err := r.Engine.Render(ctx, render.Request{
 		Tree: job.tree, Path: job.source.Path, Directory: job.source.Directory, Kustomize: job.source.Kustomize,
-		Helm: job.source.Helm, Release: job.release, Refs: job.dirs(),
+		Helm: job.source.Helm, Release: job.release, Refs: job.dirs(), Plugin: job.plugin, Substitute: job.substitute,
 	})
 	if job.needs = rendered.Needs; len(job.needs) > 0 {
 		return nil
 	}
 	r.measure(rendered.Renderer, started, err)
 	job.reads, job.refReads = rendered.Reads, rendered.RefReads
+	switch {
+	case job.plugin != nil:
+		job.reads = pluginReads(job.source)
+	case job.reads != nil && r.Engine.Discovers():
+		job.reads = append(job.reads, job.source.Path) // another file may make it a plugin's
+	}
 	if err != nil {
 		return fmt.Errorf("render %s of %s: %w", job.source.Path, job.source.Ref(), err)
 	}

@@ -17,6 +17,9 @@ type renderJob struct {
 	tree    string // folder of the unpacked checkout
 	source  gitops.Source
 	release render.Release
+	plugin  *render.PluginCall // nil when the renderer program itself renders it
+	// substitute are the values of ${NAME} in what is rendered.
+	substitute map[string]string
 	others  map[string]otherTree // by the names that the options have for them
 	id      string               // of what is asked for and by whom, before anything is provided
 	key     string               // what is asked for and by whom, without the content it is asked of
@@ -100,16 +103,24 @@ func (r *Renderer) add(ctx context.Context, w *renderWork, version string, t git
 	if !ok {
 		return fmt.Errorf("there is no checkout of %s", s.Ref())
 	}
-	s = expand(s, environment(t, s, w.commits[s.Ref()]))
+	env := environment(t, s, w.commits[s.Ref()])
+	s = expand(s, env)
+	job := &renderJob{tree: tree, source: s, substitute: t.Substitute}
+	var err error
+	if job.plugin, err = r.pluginCall(ctx, t, s, tree, env); err != nil {
+		return err
+	}
 	others, err := w.others(t, s)
 	if err != nil {
 		return err
 	}
-	release, err := r.releaseOf(ctx, t, s, tree)
+	job.others = others
+	if job.plugin == nil {
+		job.release, err = r.releaseOf(ctx, t, s, tree)
+	}
 	if err != nil {
 		return err
 	}
-	job := &renderJob{tree: tree, source: s, release: release, others: others}
 	if job.id, err = r.key(version, job); err != nil {
 		return err
 	}
@@ -164,7 +175,7 @@ func (r *Renderer) key(version string, job *renderJob) (string, error) {
 	for name, other := range job.others {
 		others[name] = other.ref.Repository
 	}
-	input, err := json.Marshal([]any{version, s.Repository, s.Path, s.Directory, s.Kustomize, s.Helm, job.release, others})
+	input, err := json.Marshal([]any{version, s.Repository, s.Path, s.Directory, s.Kustomize, s.Helm, job.release, others, job.plugin, job.substitute})
 	if err != nil {
 		return "", fmt.Errorf("encode the options of %s: %w", s.Path, err)
 	}

@@ -99,7 +99,11 @@ func (p program) workers(ctx context.Context, regions map[string]*kube.Region, r
 		workers = append(workers, control)
 	}
 	if renders != nil {
-		workers = append(workers, p.render(renders))
+		plugins, err := p.plugins()
+		if err != nil {
+			return nil, err
+		}
+		workers = append(workers, p.render(renders, plugins))
 	}
 	return append(workers, p.regions(regions)...), nil
 }

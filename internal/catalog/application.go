@@ -82,9 +82,38 @@ func (l *loader) readApplication(n *yaml.Node, set string, out reporter) (candid
 		t.Finalizer = t.Finalizer || f == resourcesFinalizer || strings.HasPrefix(f, resourcesFinalizer+"/")
 	}
 	t.Source, t.More = l.readSources(n, app.Spec.Source, app.Spec.Sources, out)
+	t.Substitute = readSubstitute(n, app.Metadata.Annotations[substituteAnnotation], out)
+	readPluginPaths(n, app.Metadata.Annotations[generatePaths], &t, out)
 	t.Region = l.readDestination(n, app.Spec.Destination, out)
 	t.SyncPolicy = app.Spec.SyncPolicy.read(near(n, "spec", "syncPolicy"), out)
 	return candidate{Target: t, set: set, file: out.file, line: n.Line}, out.count() == before
+}
+
+// substituteAnnotation is the one with the values of ${NAME} in what is rendered: a
+// mapping, in YAML.
+const substituteAnnotation = "tidegate.dev/substitute"
+
+func readSubstitute(n *yaml.Node, text string, out reporter) map[string]string {
+	var values map[string]string
+	if err := yaml.Unmarshal([]byte(text), &values); err != nil {
+		out.at(near(n, "metadata", "annotations", substituteAnnotation), "metadata.annotations", "%s must be a mapping of names to strings, in YAML", substituteAnnotation)
+	}
+	return values
+}
+
+// readPluginPaths notes what the manifests of plugins depend on. What others read
+// is known anyway.
+func readPluginPaths(n *yaml.Node, text string, t *gitops.Target, out reporter) {
+	note := func(s *gitops.Source) {
+		var wrong string
+		if s.GeneratePaths, wrong = readGeneratePaths(text, s.Path); wrong != "" {
+			out.at(near(n, "metadata", "annotations", generatePaths), "metadata.annotations", "%s: %q leads out of the repository", generatePaths, wrong)
+		}
+	}
+	note(&t.Source)
+	for i := range t.More {
+		note(&t.More[i])
+	}
 }
 
 func checkName(n *yaml.Node, name, field string, out reporter) {

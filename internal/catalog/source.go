@@ -17,6 +17,7 @@ type source struct {
 	Directory      *directory `yaml:"directory"`
 	Kustomize      *kustomize `yaml:"kustomize"`
 	Helm           *helm      `yaml:"helm"`
+	Plugin         *plugin    `yaml:"plugin"`
 	Chart          string     `yaml:"chart"`
 	Ref            string     `yaml:"ref"`
 }
@@ -119,6 +120,9 @@ func (l *loader) readOptions(p sourcePlace, s source, read *gitops.Source, out r
 	}
 	if k := s.Kustomize; k != nil && !k.options().IsZero() {
 		read.Kustomize, kinds = k.options(), append(kinds, "kustomize")
+	}
+	if s.Plugin != nil {
+		read.Plugin, kinds = s.Plugin.options(), append(kinds, "plugin")
 	}
 	if len(kinds) > 1 {
 		out.at(p.at(kinds[0]), p.field, "the source has options for %s; keep one", strings.Join(kinds, " and "))

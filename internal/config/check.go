@@ -43,6 +43,11 @@ func (s Settings) check(doc document) error {
 	refuse(positive("render.timeout", s.Render.Timeout), "render", "timeout")
 	refuse(sandboxName(s.Render.Sandbox), "render", "sandbox")
 	refuse(slots(s.Render.Slots), "render", "slots")
+	for i, p := range s.Render.Plugins {
+		if p.File == "" {
+			refuse(errors.New("a plugin has no file; name its ConfigManagementPlugin"), "render", "plugins", i)
+		}
+	}
 	for i, r := range s.Regions {
 		refuse(r.check(), "regions", i)
 	}

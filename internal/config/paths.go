@@ -16,6 +16,9 @@ func (s *Settings) resolvePaths(folder string) {
 	for i := range s.Regions {
 		paths = append(paths, &s.Regions[i].Kubeconfig)
 	}
+	for i := range s.Render.Plugins {
+		paths = append(paths, &s.Render.Plugins[i].File, &s.Render.Plugins[i].Root)
+	}
 	if strings.ContainsRune(s.Render.Binary, filepath.Separator) {
 		paths = append(paths, &s.Render.Binary)
 	}

@@ -102,6 +102,16 @@ type Render struct {
 	Sandbox string `yaml:"sandbox"`
 	// Slots is how many sandboxes wait for a render, ready to be used.
 	Slots int `yaml:"slots"`
+	// Plugins are Argo CD's config management plugins.
+	Plugins []Plugin `yaml:"plugins"`
+}
+
+// Plugin is what renders by commands.
+type Plugin struct {
+	File string `yaml:"file"` // a ConfigManagementPlugin
+	// Root is a folder with what its commands need, which they find as /; this
+	// machine's own programs when it is empty.
+	Root string `yaml:"root"`
 }
 
 // The sandboxes.

@@ -13,6 +13,10 @@ type Source struct {
 	Directory *Directory `json:"directory,omitempty"`
 	Kustomize *Kustomize `json:"kustomize,omitempty"`
 	Helm      *Helm      `json:"helm,omitempty"`
+	Plugin    *Plugin    `json:"plugin,omitempty"`
+	// GeneratePaths are what the manifests depend on where that is not found out:
+	// paths in the repository, which may be patterns. Only plugins are such.
+	GeneratePaths []string `json:"generatePaths,omitempty"`
 	// Chart is the name of a chart, when RepoURL is a Helm repository or an OCI
 	// registry and no Git repository; Revision is a version or a range of them then.
 	Chart string `json:"chart,omitempty"`
@@ -138,6 +142,9 @@ type Target struct {
 	// declares replaces an object of an earlier one.
 	More       []Source   `json:"more,omitempty"`
 	SyncPolicy SyncPolicy `json:"syncPolicy"`
+	// Substitute are the values of ${NAME} in the rendered objects, as Flux has them
+	// in postBuild.
+	Substitute map[string]string `json:"substitute,omitempty"`
 	// Finalizer says that retiring the Application deletes its objects (Argo CD's
 	// resources-finalizer); without it they stay.
 	Finalizer bool `json:"finalizer,omitempty"`

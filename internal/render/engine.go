@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tidegate/tidegate/internal/render/plugin"
 	"github.com/tidegate/tidegate/internal/sandbox"
 )
 
@@ -23,6 +24,9 @@ type Engine struct {
 	Sandbox runner
 	Binary  string        // of the renderer program; looked up in PATH when it has no slash
 	Timeout time.Duration // of one render; the sandbox's default when it is zero
+	// Plugins are what folders may be rendered by besides, the first that a folder is
+	// for.
+	Plugins []plugin.Plugin
 
 	mu      sync.Mutex
 	version version
@@ -40,13 +44,28 @@ const (
 // what was read, and by which renderer, is in the result then as well, as far as
 // it is known.
 func (e *Engine) Render(ctx context.Context, r Request) (Result, error) {
+	if r.Plugin != nil {
+		return e.renderPlugin(ctx, r)
+	}
+	return e.run(ctx, r)
+}
+
+// job is what every job of a request has.
+func (e *Engine) job(r Request) sandbox.Job {
+	return sandbox.Job{Path: e.Binary, Dir: r.Tree, Mounts: mounts(r.Refs), Limits: sandbox.Limits{
+		Wall: e.Timeout, Output: maxOutput, Memory: maxMemory, Processes: maxProcesses, Tmp: maxTmp,
+	}}
+}
+
+// run has the renderer program answer a request.
+func (e *Engine) run(ctx context.Context, r Request) (Result, error) {
 	input, err := json.Marshal(r)
 	if err != nil {
 		return Result{}, fmt.Errorf("encode the render request: %w", err)
 	}
-	answer, err := e.Sandbox.Run(ctx, sandbox.Job{Path: e.Binary, Stdin: input, Dir: r.Tree, Mounts: mounts(r.Refs), Limits: sandbox.Limits{
-		Wall: e.Timeout, Output: maxOutput, Memory: maxMemory, Processes: maxProcesses, Tmp: maxTmp,
-	}})
+	job := e.job(r)
+	job.Stdin = input
+	answer, err := e.Sandbox.Run(ctx, job)
 	if err != nil {
 		return Result{}, e.blame(r, err)
 	}

@@ -12,6 +12,7 @@ const (
 	KindBuild       ErrorKind = "BuildError"   // Kustomize says no, or an object is declared twice
 	KindRemote      ErrorKind = "RemoteSource" // it refers to something outside of the repository
 	KindUnsupported ErrorKind = "NotSupported" // it asks for what Tidegate does not do yet
+	KindPlugin      ErrorKind = "PluginFailed" // a plugin says no
 	KindTooLarge    ErrorKind = "TooLarge"     // a file is larger than what is read
 
 	// What a render may take, each over-run by its own name.

@@ -15,6 +15,13 @@ type Request struct {
 	Directory *gitops.Directory `json:"directory,omitempty"`
 	Kustomize *gitops.Kustomize `json:"kustomize,omitempty"`
 	Helm      *gitops.Helm      `json:"helm,omitempty"`
+	// Plugin renders it when it is set. The renderer program never sees it; it gets
+	// what the plugin has made, as Documents, and what to call that.
+	Plugin    *PluginCall `json:"-"`
+	Documents []byte      `json:"documents,omitempty"`
+	Made      string      `json:"made,omitempty"`
+	// Substitute are the values of ${NAME} in what was rendered.
+	Substitute map[string]string `json:"substitute,omitempty"`
 	// Refs are the folders of other checkouts, by the names that options have for
 	// them: $name/file. The renderer program finds them as mounts of these names.
 	Refs map[string]string `json:"-"`
@@ -60,4 +67,5 @@ const (
 	RendererDirectory = "directory"
 	RendererKustomize = "kustomize"
 	RendererHelm      = "helm"
+	RendererPlugin    = "plugin"
 )

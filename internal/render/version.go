@@ -21,7 +21,7 @@ type version struct {
 	time   time.Time
 }
 
-// Version identifies the renderer program by its content: whatever may render
+// Version identifies the renderer program and the plugins by their content: whatever may render
 // differently is another version.
 func (e *Engine) Version() (string, error) {
 	path, err := sandbox.Find(e.Binary)
@@ -41,7 +41,11 @@ func (e *Engine) Version() (string, error) {
 		}
 		e.version = found
 	}
-	return found.digest, nil
+	digest := found.digest
+	for _, p := range e.Plugins {
+		digest += " " + p.Name + "=" + p.Digest
+	}
+	return digest, nil
 }
 
 func digestFile(path string) (digest string, err error) {

@@ -1,6 +1,7 @@
 package renderer
 
 import (
+	"bytes"
 	"context"
 	"path"
 	"strings"
@@ -21,6 +22,9 @@ func renderRequest(ctx context.Context, t *tree, r render.Request) (render.Resul
 	}
 	if r.Helm != nil && r.Helm.IsZero() {
 		r.Helm = nil
+	}
+	if r.Made != "" {
+		return madeElsewhere(r)
 	}
 	folder, err := t.folder(r.Path)
 	if err != nil {
@@ -44,6 +48,19 @@ func renderRequest(ctx context.Context, t *tree, r render.Request) (render.Resul
 		return chartFolder(ctx, t, folder, gitops.Helm{}, r.Release)
 	}
 	return plainFolder(t, folder, gitops.Directory{})
+}
+
+// madeElsewhere reads what a plugin has made.
+func madeElsewhere(r render.Request) (render.Result, error) {
+	var found objects
+	result := render.Result{Renderer: render.RendererPlugin}
+	if err := found.addFile(r.Made, r.Documents); err != nil {
+		return result, err
+	}
+	if len(found.list) == 0 && len(bytes.TrimSpace(r.Documents)) > 0 {
+		return result, &render.Error{Kind: render.KindParse, File: r.Made, Line: 1, Message: "it has no Kubernetes object; a plugin prints manifests and nothing else to standard output"}
+	}
+	return found.result(result)
 }
 
 // optionsOf names the kinds of options that a request has.

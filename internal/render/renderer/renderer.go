@@ -45,6 +45,9 @@ func Run(ctx context.Context, dir, mounts string, in io.Reader, out io.Writer) e
 		// Whatever else there is to say comes when they are there.
 		return render.WriteResult(out, render.Result{Renderer: result.Renderer, Needs: needs})
 	}
+	if err == nil {
+		result, err = substitute(result, request.Substitute)
+	}
 	var fault *render.Error
 	if err != nil && !errors.As(err, &fault) {
 		return err
