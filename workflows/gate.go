@@ -117,14 +117,13 @@ func (r *rollout) openPruneGate(ctx workflow.Context) {
 // passPruneGate waits until a prune above the deletion budget is approved.
 func (t *target) passPruneGate(ctx workflow.Context) bool {
 	r := t.rollout
-	if t.plan.PruneNeedsApproval == "" || r.approved[pruneGate] == r.status.PlanDigest {
+	if t.plan.PruneNeedsApproval == "" || r.pruneApproved(ctx) {
 		return true
 	}
 	t.move(gitops.TargetPruneGate)
 	t.status.Message = t.plan.PruneNeedsApproval
-	if r.status.PlanDigest == "" { // what is approved is the plan of all targets
-		_ = workflow.Await(ctx, func() bool { return r.status.PlanDigest != "" })
-	}
+	// What is approved is the plan of all targets: it may not be made yet.
+	_ = workflow.Await(ctx, func() bool { return r.status.PlanDigest != "" && r.gate(pruneGate) != nil })
 	r.show(ctx)
 	gate := r.gate(pruneGate)
 	_ = workflow.Await(ctx, func() bool { return gate.State != GateStateWaiting || r.ended() })
@@ -138,6 +137,16 @@ func (t *target) passPruneGate(ctx workflow.Context) bool {
 		t.settle(ctx, gitops.TargetStopped, "stopped before the prune")
 	}
 	return false
+}
+
+// pruneApproved says whether the plan in hand may prune. Before version 1 no plan
+// at all counted as approved.
+func (r *rollout) pruneApproved(ctx workflow.Context) bool {
+	digest, given := r.approved[pruneGate]
+	if workflow.GetVersion(ctx, "prune-gate-holds-without-a-plan", workflow.DefaultVersion, 1) == 1 && !given {
+		return false
+	}
+	return digest == r.status.PlanDigest
 }
 
 func (r *rollout) gate(name string) *GateStatus {
