@@ -175,7 +175,11 @@ func (r *Renderer) key(version string, job *renderJob) (string, error) {
 	for name, other := range job.others {
 		others[name] = other.ref.Repository
 	}
-	input, err := json.Marshal([]any{version, s.Repository, s.Path, s.Directory, s.Kustomize, s.Helm, job.release, others, job.plugin, job.substitute})
+	var paths []string
+	if job.plugin != nil { // what it reads is what they say
+		paths = s.GeneratePaths
+	}
+	input, err := json.Marshal([]any{version, s.Repository, s.Path, s.Directory, s.Kustomize, s.Helm, job.release, others, job.plugin, paths, job.substitute})
 	if err != nil {
 		return "", fmt.Errorf("encode the options of %s: %w", s.Path, err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/tidegate/tidegate/internal/artifact"
 	"github.com/tidegate/tidegate/internal/gitops"
 	"github.com/tidegate/tidegate/internal/render"
+	"github.com/tidegate/tidegate/internal/render/plugin"
 	"github.com/tidegate/tidegate/internal/sandbox"
 	"github.com/tidegate/tidegate/internal/telemetry"
 )
@@ -58,6 +59,8 @@ func TestRenderer(t *testing.T) {
 		"regions of one class share a chart's render":      regionsOfOneClassShareAChartsRender,
 		"a chart waits for the class of its region":        aChartWaitsForTheClassOfItsRegion,
 		"what a render asks for is part of its key":        whatARenderAsksForIsPartOfItsKey,
+		"a plugin is told what Argo CD tells it":           aPluginIsToldWhatArgoCDTellsIt,
+		"a plugin renders again when its paths change":     aPluginRendersAgainWhenItsPathsChange,
 	} {
 		t.Run(claim, func(t *testing.T) { test(t, newRendering(t, binary)) })
 	}
@@ -324,4 +327,71 @@ func whatARenderAsksForIsPartOfItsKey(t *testing.T, r *rendering) {
 	provide("one")
 	require.Contains(t, content(render()), `"name":"one"`)
 	require.Equal(t, runs, r.runs.Load(), "it was rendered before")
+}
+
+// usePlugin adds a plugin that prints its environment as a ConfigMap, for folders
+// with a file env.
+func (r *rendering) usePlugin(t *testing.T) {
+	t.Helper()
+	p, err := plugin.Parse([]byte(`
+apiVersion: argoproj.io/v1alpha1
+kind: ConfigManagementPlugin
+metadata: {name: env}
+spec:
+  discover: {fileName: env}
+  generate:
+    command: [sh, -c]
+    args:
+    - |
+      echo '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "env"}, "data": {'
+      for name in $(cat env); do printf '%s"%s": "%s"' "$comma" "$name" "$(printenv "$name" | tr -d '"')"; comma=,; done
+      echo '}}'
+`))
+	require.NoError(t, err)
+	r.Engine.Plugins = []plugin.Plugin{p}
+}
+
+func aPluginIsToldWhatArgoCDTellsIt(t *testing.T, r *rendering) {
+	r.usePlugin(t)
+	require.NoError(t, r.Blobs.PublishClass(t.Context(), "eu-1", gitops.RegionClass{KubeVersion: "v1.36.0", APIVersions: []string{"v1", "apps/v1"}}))
+	target := renderTarget("shop-eu-1", "app", nil)
+	target.Region = "eu-1"
+	value := "web"
+	target.Source.Plugin = &gitops.Plugin{
+		Env: []gitops.EnvVar{{Name: "STACK", Value: "of-$ARGOCD_APP_NAME"}},
+		Parameters: []gitops.PluginParameter{
+			{Name: "image", String: &value}, {Name: "host-names", Array: []string{"a", "b"}}, {Name: "labels", Map: map[string]string{"team": "shop"}},
+		},
+	}
+	names := "ARGOCD_APP_NAME ARGOCD_ENV_STACK PARAM_IMAGE PARAM_HOST_NAMES_1 PARAM_LABELS_TEAM KUBE_VERSION KUBE_API_VERSIONS TIDEGATE_REGION ARGOCD_APP_PARAMETERS"
+	result, err := r.render(t, map[string]string{"app/env": names}, target)
+	require.NoError(t, err)
+	data, err := r.Blobs.Get(t.Context(), result.Bundles[0].Digest)
+	require.NoError(t, err)
+	require.JSONEq(t, `[{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "env"}, "data": {
+		"ARGOCD_APP_NAME": "shop-eu-1", "ARGOCD_ENV_STACK": "of-shop-eu-1", "PARAM_IMAGE": "web", "PARAM_HOST_NAMES_1": "b", "PARAM_LABELS_TEAM": "shop",
+		"KUBE_VERSION": "1.36.0", "KUBE_API_VERSIONS": "v1,apps/v1", "TIDEGATE_REGION": "eu-1",
+		"ARGOCD_APP_PARAMETERS": "[{name:image,string:web},{name:host-names,array:[a,b]},{name:labels,map:{team:shop}}]"}}]`, string(data))
+}
+
+func aPluginRendersAgainWhenItsPathsChange(t *testing.T, r *rendering) {
+	r.usePlugin(t)
+	target := renderTarget("a", "app", nil)
+	files := map[string]string{"app/env": "ARGOCD_APP_NAME", "other/x": "1", "shared/x": "1"}
+	result, err := r.render(t, files, target)
+	require.NoError(t, err)
+	require.Equal(t, []string{"."}, r.paths(t, result.Reads), "everything, when the Application does not say")
+	target.Source.GeneratePaths = []string{"app", "shared/*.env"}
+	result, err = r.render(t, files, target)
+	require.NoError(t, err)
+	require.Equal(t, []string{"app", "shared"}, r.paths(t, result.Reads))
+	runs := r.runs.Load()
+	files["other/x"] = "2"
+	_, err = r.render(t, files, target)
+	require.NoError(t, err)
+	require.Equal(t, runs, r.runs.Load())
+	files["shared/x"] = "2"
+	_, err = r.render(t, files, target)
+	require.NoError(t, err)
+	require.Greater(t, r.runs.Load(), runs)
 }

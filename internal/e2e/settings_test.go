@@ -41,7 +41,12 @@ func (w *world) writeSettings() {
 	fmt.Fprintf(&b, "metrics: {listen: %q}\n", s.Metrics.Listen)
 	fmt.Fprintf(&b, "worker: {metrics: %q}\n", s.Worker.Metrics)
 	fmt.Fprintf(&b, "git: {mirrors: %q, pollInterval: %s, chartPollInterval: 1s, remoteSources: [%s]}\n", filepath.Join(w.dir, "mirrors"), w.options.poll, strings.Join(w.options.remote, ", "))
-	fmt.Fprintf(&b, "render: {binary: %q, sandbox: %s}\n", filepath.Join(w.bin, "tidegate-render"), theSandbox(w.bin))
+	plugins := ""
+	if w.options.plugin != "" {
+		w.write("plugin.yaml", w.options.plugin)
+		plugins = "{file: plugin.yaml}"
+	}
+	fmt.Fprintf(&b, "render: {binary: %q, sandbox: %s, plugins: [%s]}\n", filepath.Join(w.bin, "tidegate-render"), theSandbox(w.bin), plugins)
 	b.WriteString("regions:\n")
 	for _, st := range w.options.stages {
 		for _, name := range st.regions {

@@ -191,6 +191,26 @@ func TestWhatManifestsMayNotReferTo(t *testing.T) {
 	w.untilConfigMap("dev-1", "own", map[string]string{"a": "b"})
 }
 
+// TestAPlugin renders by commands, in the sandbox where the host has one, with what
+// the Application sets and values per region.
+func TestAPlugin(t *testing.T) {
+	w := newWorld(t, options{plugin: `
+apiVersion: argoproj.io/v1alpha1
+kind: ConfigManagementPlugin
+metadata: {name: template}
+spec:
+  version: v1
+  init: {command: [sh, -c, 'sed "s/@stack@/$ARGOCD_ENV_STACK/" template > made.yaml']}
+  generate: {command: [cat, made.yaml]}
+`, stages: []stage{{name: "all", regions: []string{"dev-1", "staging-1"}}}, catalog: func(w *world) string {
+		set := w.applicationSetOf(w.name, fmt.Sprintf("{repoURL: %q, targetRevision: main, path: app, plugin: {name: template-v1, env: [{name: STACK, value: of-$ARGOCD_APP_NAME}]}}", w.repo.URL))
+		return strings.Replace(set, "      name: '"+w.name+"-{{name}}'\n", "      name: '"+w.name+"-{{name}}'\n      annotations: {tidegate.dev/substitute: 'region: {{name}}'}\n", 1) + w.pipeline(w.name)
+	}})
+	w.push(files{"app/template": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: made}\ndata: {stack: \"@stack@\", region: \"${region}\"}\n"})
+	w.untilConfigMap("dev-1", "made", map[string]string{"stack": "of-" + w.name + "-dev-1", "region": "dev-1"})
+	w.untilConfigMap("staging-1", "made", map[string]string{"stack": "of-" + w.name + "-staging-1", "region": "staging-1"})
+}
+
 // untilConfigMap waits until a ConfigMap of the world's namespace holds this.
 func (w *world) untilConfigMap(region, name string, want map[string]string) {
 	w.t.Helper()

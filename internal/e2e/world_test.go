@@ -39,6 +39,7 @@ type options struct {
 	stages []stage       // the Pipeline's; all regions in one stage when empty
 	poll   time.Duration // how often repositories are asked; practically never when zero
 	remote []string      // what manifests may refer to
+	plugin string        // a ConfigManagementPlugin
 	// catalog replaces the catalog of one ApplicationSet and its Pipeline.
 	catalog func(w *world) string
 }
