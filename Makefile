@@ -74,6 +74,11 @@ $(BIN)/tidegate-kubernetes: $(wildcard $(KUBERNETES)/*.go) $(KUBERNETES)/go.mod 
 	@mkdir -p $(BIN)
 	@cd $(KUBERNETES) && CGO_ENABLED=0 go build -v -trimpath -tags grpcnotrace -gcflags=all=-dwarf=false -ldflags '-s -w $(STAMP)' -o $@ . $(counted)
 
+$(BIN)/runsc: deploy/tools/runsc/go.mod deploy/tools/runsc/go.sum
+	@echo "Building gVisor's runsc into $@ (once, about two minutes)"
+	@mkdir -p $(BIN)
+	@cd deploy/tools/runsc && CGO_ENABLED=0 go build -v -trimpath -ldflags '-s -w' -o $@ gvisor.dev/gvisor/runsc $(counted)
+
 $(BIN)/temporal: deploy/local/temporal/go.mod deploy/local/temporal/go.sum
 	@echo "Building the Temporal server into $@ (once, about three minutes)"
 	@mkdir -p $(BIN)
@@ -82,7 +87,7 @@ $(BIN)/temporal: deploy/local/temporal/go.mod deploy/local/temporal/go.sum
 ##@ Test
 
 .PHONY: test
-test: tools build ## run every test, with the race detector, against real servers
+test: tools build $(BIN)/runsc ## run every test, with the race detector, against real servers
 	go test -race -timeout 20m $$(go list ./... | grep -v -e /internal/e2e -e /internal/promotion)
 	go test -race -short ./internal/promotion
 	go test -timeout 20m ./internal/promotion

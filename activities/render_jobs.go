@@ -20,10 +20,10 @@ type renderJob struct {
 	plugin  *render.PluginCall // nil when the renderer program itself renders it
 	// substitute are the values of ${NAME} in what is rendered.
 	substitute map[string]string
-	others  map[string]otherTree // by the names that the options have for them
-	id      string               // of what is asked for and by whom, before anything is provided
-	key     string               // what is asked for and by whom, without the content it is asked of
-	refs    []gitops.Ref
+	others     map[string]otherTree // by the names that the options have for them
+	id         string               // of what is asked for and by whom, before anything is provided
+	key        string               // what is asked for and by whom, without the content it is asked of
+	refs       []gitops.Ref
 
 	bundle   gitops.Bundle
 	reads    []string // nil when it is not known

@@ -65,7 +65,7 @@ func run(ctx context.Context, settings config.Settings, o options) error {
 	}
 	var renders runner
 	if slices.Contains(o.roles, roleRender) {
-		in, closeSandbox, err := p.openSandbox(registry)
+		in, closeSandbox, err := p.openSandbox(ctx, registry)
 		if err != nil {
 			return err
 		}

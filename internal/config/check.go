@@ -120,8 +120,8 @@ func remoteSource(entry string) error {
 }
 
 func sandboxName(name string) error {
-	if name != SandboxNative && name != SandboxNone {
-		return fmt.Errorf("render.sandbox is %q; it must be %s, or %s to run without one", name, SandboxNative, SandboxNone)
+	if name != SandboxNative && name != SandboxGVisor && name != SandboxNone {
+		return fmt.Errorf("render.sandbox is %q; it must be %s, %s, or %s to run without one", name, SandboxNative, SandboxGVisor, SandboxNone)
 	}
 	return nil
 }

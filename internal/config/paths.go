@@ -22,6 +22,9 @@ func (s *Settings) resolvePaths(folder string) {
 	if strings.ContainsRune(s.Render.Binary, filepath.Separator) {
 		paths = append(paths, &s.Render.Binary)
 	}
+	if strings.ContainsRune(s.Render.Runsc, filepath.Separator) {
+		paths = append(paths, &s.Render.Runsc)
+	}
 	for _, p := range paths {
 		*p = absolute(folder, *p)
 	}

@@ -97,9 +97,10 @@ type Credential struct {
 type Render struct {
 	Binary  string        `yaml:"binary"` // looked up in PATH when it has no slash
 	Timeout time.Duration `yaml:"timeout"`
-	// Sandbox is what a render runs in: SandboxNative, or SandboxNone, which keeps
-	// it neither from the network nor from this machine's files.
+	// Sandbox is what a render runs in: SandboxNative, SandboxGVisor, or SandboxNone,
+	// which keeps it neither from the network nor from this machine's files.
 	Sandbox string `yaml:"sandbox"`
+	Runsc   string `yaml:"runsc"` // gVisor's program; looked up in PATH when it has no slash
 	// Slots is how many sandboxes wait for a render, ready to be used.
 	Slots int `yaml:"slots"`
 	// Plugins are Argo CD's config management plugins.
@@ -117,6 +118,7 @@ type Plugin struct {
 // The sandboxes.
 const (
 	SandboxNative = "native"
+	SandboxGVisor = "gvisor"
 	SandboxNone   = "none"
 )
 
@@ -147,7 +149,7 @@ func defaults() Settings {
 		Metrics:   Metrics{Listen: "127.0.0.1:9090"},
 		Worker:    Worker{Metrics: "127.0.0.1:9091"},
 		Git:       Git{Mirrors: "mirrors", PollInterval: 2 * time.Minute, ChartPollInterval: 5 * time.Minute},
-		Render:    Render{Binary: "tidegate-render", Timeout: 30 * time.Second, Sandbox: SandboxNative, Slots: 10},
+		Render:    Render{Binary: "tidegate-render", Timeout: 30 * time.Second, Sandbox: SandboxNative, Runsc: "runsc", Slots: 10},
 	}
 }
 

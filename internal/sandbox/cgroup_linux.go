@@ -187,6 +187,16 @@ func (s group) remove() error {
 	return errors.Join(errs...)
 }
 
+// kill kills every process in the cgroup.
+func (s group) kill() {
+	data, _ := os.ReadFile(filepath.Join(s.pids, "cgroup.procs"))
+	for field := range strings.FieldsSeq(string(data)) {
+		if pid, err := strconv.Atoi(field); err == nil {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+	}
+}
+
 func put(dir, file string, value int64) error {
 	if err := os.WriteFile(filepath.Join(dir, file), strconv.AppendInt(nil, value, 10), 0o600); err != nil {
 		return fmt.Errorf("set the slot's limit: %w", err)

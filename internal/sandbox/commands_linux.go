@@ -26,7 +26,7 @@ func (o order) prepareCommands() (places []string, err error) {
 		}
 	}
 	for _, t := range o.Tools {
-		mounted, err := t.make()
+		mounted, err := t.make("/")
 		if err != nil {
 			return nil, fmt.Errorf("make the place of /%s: %w", t.Name, err)
 		}

@@ -238,7 +238,7 @@ func (s *slot) explain(job Job, cause error) error {
 		e.Kind, e.Detail = ErrMemoryLimit, fmt.Sprintf("the limit is %d MiB", limits.Memory>>20)
 	case s.group.refused() || strings.Contains(first, "failed to create new OS thread") || len(job.Commands) > 0 && says(stderr, cannotFork):
 		e.Kind, e.Detail = ErrProcessLimit, fmt.Sprintf("the limit is %d", limits.Processes)
-	case state.ExitCode() == exitTmpFull:
+	case state.ExitCode() == exitTmpFull || len(job.Commands) > 0 && says(stderr, noSpace):
 		e.Kind, e.Detail = ErrTmpLimit, fmt.Sprintf("the limit is %d MiB", limits.Tmp>>20)
 	}
 	return e
@@ -251,6 +251,7 @@ const runtimeFault = "SIGSEGV: segmentation violation"
 // How shells and other programs say that they meet a resource limit.
 var (
 	outOfMemory = []string{"Out of space", "cannot allocate", "MemoryError"}
+	noSpace     = []string{"No space left on device"}
 	cannotFork  = []string{"Cannot fork", "an't fork", "fork: retry", "fork: Resource temporarily unavailable", "fork failed"}
 )
 

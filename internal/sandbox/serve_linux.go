@@ -51,6 +51,7 @@ type order struct {
 // job, confines itself and runs handler. Otherwise it returns at once. It must be
 // called first thing in main, before other goroutines hold files open.
 func ServeSlot(handler Handler, warm func()) {
+	serveContainer(handler)
 	if len(os.Args) != 1 || os.Args[0] != slotName && os.Args[0] != ownSlotName {
 		return
 	}

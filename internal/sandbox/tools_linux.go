@@ -75,11 +75,11 @@ func toolsOf(root string) ([]tool, error) {
 	return tools, nil
 }
 
-// make makes the place of a tool in a slot, and says whether something is to be
+// make makes the place of a tool below a root, and says whether something is to be
 // mounted there.
-func (t tool) make() (mounted bool, err error) {
-	at := path.Join("/", t.Name)
-	if dir := path.Dir(at); strings.Count(at, "/") > 1 {
+func (t tool) make(root string) (mounted bool, err error) {
+	at := path.Join(root, t.Name)
+	if dir := path.Dir(at); strings.Contains(t.Name, "/") {
 		if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // commands must find it
 			return false, err
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"time"
 )
 
 // bombs each try to pass one limit. All but spin, wait and flood end by
@@ -17,7 +18,10 @@ var bombs = map[string]func(io.Writer) error{
 		for { //nolint:staticcheck // it burns time on purpose
 		}
 	},
-	"wait": func(io.Writer) error { select {} },
+	"wait": func(io.Writer) error {
+		<-time.After(time.Hour)
+		return nil
+	},
 	"flood": func(w io.Writer) error {
 		for {
 			if _, err := w.Write(make([]byte, 1<<16)); err != nil {
