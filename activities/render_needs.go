@@ -21,7 +21,7 @@ func (r *Renderer) openProvided(ctx context.Context, w *renderWork, provided []P
 		if w.provided[p.Job] == nil {
 			w.provided[p.Job] = map[string]otherTree{}
 		}
-		w.provided[p.Job][p.Name()] = otherTree{tree.Dir, gitops.Ref{Repository: p.Need.String()}}
+		w.provided[p.Job][p.Name()] = otherTree{tree.Dir, gitops.Ref{Repository: p.String()}}
 	}
 	return nil
 }

@@ -63,9 +63,9 @@ func probeRoot(t *testing.T) string {
 	root, err := os.MkdirTemp("", "tidegate-root-")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(root)) })
-	require.NoError(t, os.Chmod(root, 0o755)) //nolint:gosec // commands read it
+	require.NoError(t, os.Chmod(root, 0o755))
 	require.NoError(t, os.Mkdir(filepath.Join(root, "bin"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(root, "bin/probe"), data, 0o755)) //nolint:gosec // it is run
+	require.NoError(t, os.WriteFile(filepath.Join(root, "bin/probe"), data, 0o755))
 	return root
 }
 

@@ -91,7 +91,7 @@ func (o order) run(_ io.Reader, stdout io.Writer) error {
 		if err := cmd.Run(); err != nil {
 			var ended *exec.ExitError
 			if errors.As(err, &ended) {
-				return fmt.Errorf("%s ended with %s", c[0], ended)
+				return fmt.Errorf("%s ended with %w", c[0], ended)
 			}
 			return fmt.Errorf("start %s: %w", c[0], err)
 		}

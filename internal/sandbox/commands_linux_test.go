@@ -29,7 +29,7 @@ func TestCommandsRunOneAfterTheOtherInAWritableCopy(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "app"), 0o750))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "app", "file"), []byte("content"), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "script"), []byte("#!/bin/sh\necho of the repository\n"), 0o700)) //nolint:gosec // it is run
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "script"), []byte("#!/bin/sh\necho of the repository\n"), 0o700))
 	result, err := n.Run(t.Context(), sandbox.Job{Dir: dir, Subdir: "app", Commands: []sandbox.Command{
 		{"sh", "-c", "echo first; cat file > made; echo changed > file; ../script > /tmp/out"},
 		{"sh", "-c", `cat made file /tmp/out; pwd; echo "$NAME $HOME"; cat /dev/null; ls /`},
@@ -57,9 +57,9 @@ func TestCommandsFindTheRootThatTheyAreGiven(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "opt/bin"), 0o755))
 	require.NoError(t, os.Chmod(root, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(root, "opt/bin/probe"), data, 0o755)) //nolint:gosec // it is run
+	require.NoError(t, os.WriteFile(filepath.Join(root, "opt/bin/probe"), data, 0o755))
 	require.NoError(t, os.Symlink("opt/bin", filepath.Join(root, "bin")))
-	require.NoError(t, os.WriteFile(filepath.Join(root, "top"), []byte("a file"), 0o644)) //nolint:gosec // it is read by another user
+	require.NoError(t, os.WriteFile(filepath.Join(root, "top"), []byte("a file"), 0o644))
 	result, err := n.Run(t.Context(), sandbox.Job{Dir: t.TempDir(), Root: root, Commands: []sandbox.Command{{"/bin/probe", "list", "/"}}})
 	require.NoError(t, err)
 	require.Equal(t, "done: bin dev mounts opt proc tmp top work", string(result.Output))

@@ -48,13 +48,13 @@ func TestTheSandboxHoldsForOtherUsers(t *testing.T) {
 	dir, err := os.MkdirTemp("", "tidegate-users-")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	require.NoError(t, os.Chmod(dir, 0o777)) //nolint:gosec // for any user
+	require.NoError(t, os.Chmod(dir, 0o777))
 	program, err := probe()
 	require.NoError(t, err)
 	data, err := os.ReadFile(program)
 	require.NoError(t, err)
 	program = filepath.Join(dir, "probe")
-	require.NoError(t, os.WriteFile(program, data, 0o755)) //nolint:gosec // likewise
+	require.NoError(t, os.WriteFile(program, data, 0o755))
 	for name, as := range otherUsers {
 		t.Run(name, func(t *testing.T) {
 			cmd := as(t, "-test.v", "-test.run=^("+strings.Join([]string{
