@@ -28,7 +28,10 @@ func (p program) control(ctx context.Context) (worker.Worker, error) {
 	if err := temporalclient.EnsureSearchAttributes(ctx, p.temporal, p.settings.Temporal.Namespace, workflows.SearchAttributes()); err != nil {
 		return nil, err
 	}
-	mirrors, err := git.New(git.Options{Dir: p.settings.Git.Mirrors, FileRoot: p.settings.Git.FileRoot, Credentials: credentials(p.settings.Git.Credentials, p.log)})
+	mirrors, err := git.New(git.Options{
+		Dir: p.settings.Git.Mirrors, FileRoot: p.settings.Git.FileRoot, Credentials: credentials(p.settings.Git.Credentials, p.log),
+		SSHKeys: sshKeys(p.settings.Git.Credentials, p.log), KnownHosts: p.settings.Git.KnownHosts,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open the Git mirrors: %w", err)
 	}

@@ -18,15 +18,8 @@ import (
 // restart.
 func credentials(list []config.Credential, log *zap.Logger) func(identity string) (git.Credential, bool) {
 	return func(identity string) (git.Credential, bool) {
-		var best config.Credential
-		length := -1
-		for _, c := range list {
-			prefix := prefixOf(c.URL)
-			if prefix != "" && covers(prefix, identity) && len(prefix) > length {
-				best, length = c, len(prefix)
-			}
-		}
-		if length < 0 {
+		best, ok := longest(list, identity, false)
+		if !ok {
 			return git.Credential{}, false
 		}
 		password, err := os.ReadFile(best.PasswordFile)
@@ -35,6 +28,35 @@ func credentials(list []config.Credential, log *zap.Logger) func(identity string
 			return git.Credential{}, false
 		}
 		return git.Credential{Username: best.Username, Password: strings.TrimSpace(string(password))}, true
+	}
+}
+
+// longest finds the entry for an identity: one with a key for ssh, one without for
+// everything else.
+func longest(list []config.Credential, identity string, key bool) (best config.Credential, ok bool) {
+	length := -1
+	for _, c := range list {
+		prefix := prefixOf(c.URL)
+		if (c.SSHKeyFile != "") == key && prefix != "" && covers(prefix, identity) && len(prefix) > length {
+			best, length = c, len(prefix)
+		}
+	}
+	return best, length >= 0
+}
+
+// sshKeys are the same for repositories over ssh.
+func sshKeys(list []config.Credential, log *zap.Logger) func(identity string) (git.SSHKey, bool) {
+	return func(identity string) (git.SSHKey, bool) {
+		best, ok := longest(list, identity, true)
+		if !ok {
+			return git.SSHKey{}, false
+		}
+		key, err := git.ReadSSHKey(best.SSHKeyFile, best.PasswordFile)
+		if err != nil {
+			log.Error("an entry of git.credentials cannot be used", zap.String("url", best.URL), zap.Error(err))
+			return git.SSHKey{}, false
+		}
+		return key, true
 	}
 }
 

@@ -102,9 +102,13 @@ func (c Credential) check() error {
 	switch {
 	case err != nil || u.Scheme == "" || u.Host == "":
 		return errors.New("a credential's url must be like https://host/path")
-	case u.User != nil:
+	case u.User != nil && u.Scheme != "ssh":
 		return errors.New("a credential's url must not hold a user; write it as username and passwordFile")
-	case c.PasswordFile == "":
+	case u.Scheme == "ssh" && c.SSHKeyFile == "":
+		return fmt.Errorf("the credential for %s has no sshKeyFile", c.URL)
+	case u.Scheme != "ssh" && c.SSHKeyFile != "":
+		return fmt.Errorf("the credential for %s has an sshKeyFile, which only ssh:// URLs use", c.URL)
+	case c.PasswordFile == "" && c.SSHKeyFile == "":
 		return fmt.Errorf("the credential for %s has no passwordFile", c.URL)
 	}
 	return nil

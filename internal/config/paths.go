@@ -9,9 +9,9 @@ import (
 // resolvePaths makes every path absolute. Relative ones are relative to the
 // folder of the settings file, wherever the program was started.
 func (s *Settings) resolvePaths(folder string) {
-	paths := []*string{&s.Artifacts.KeyFile, &s.Catalog.Path, &s.Git.FileRoot, &s.Git.Mirrors}
+	paths := []*string{&s.Artifacts.KeyFile, &s.Catalog.Path, &s.Git.FileRoot, &s.Git.Mirrors, &s.Git.KnownHosts}
 	for i := range s.Git.Credentials {
-		paths = append(paths, &s.Git.Credentials[i].PasswordFile)
+		paths = append(paths, &s.Git.Credentials[i].PasswordFile, &s.Git.Credentials[i].SSHKeyFile)
 	}
 	for i := range s.Regions {
 		paths = append(paths, &s.Regions[i].Kubeconfig)

@@ -81,6 +81,8 @@ type Git struct {
 	// that are not named exactly.
 	ChartPollInterval time.Duration `yaml:"chartPollInterval"`
 	Credentials       []Credential  `yaml:"credentials"`
+	// KnownHosts is a file with the keys of ssh servers, as ssh-keyscan writes it.
+	KnownHosts string `yaml:"knownHosts"`
 	// RemoteSources are what the URLs begin with that manifests may refer to: remote
 	// bases, charts that charts depend on, files. An entry "*" is all of them.
 	RemoteSources []string `yaml:"remoteSources"`
@@ -90,7 +92,8 @@ type Git struct {
 type Credential struct {
 	URL          string `yaml:"url"`
 	Username     string `yaml:"username"`
-	PasswordFile string `yaml:"passwordFile"` // holds a password or token
+	PasswordFile string `yaml:"passwordFile"` // holds a password or token, or the passphrase of the key
+	SSHKeyFile   string `yaml:"sshKeyFile"`   // holds a private key; for ssh only
 }
 
 // Render says what renders manifests.

@@ -27,7 +27,10 @@ type Options struct {
 	// a repository's identity. It is asked before each connection, so a changed
 	// password needs no restart. Nil means that every repository is public.
 	Credentials func(identity string) (Credential, bool)
-	AskTimeout  time.Duration // for List and Resolve; 30 s
+	// SSHKeys is the same for repositories over ssh.
+	SSHKeys    func(identity string) (SSHKey, bool)
+	KnownHosts string        // a file with the keys of ssh servers; none is connected to without
+	AskTimeout time.Duration // for List and Resolve; 30 s
 	// FetchTimeout bounds one fetch; 10 min.
 	FetchTimeout time.Duration
 	// ExportLimit is the most bytes of files in one Export; 256 MiB.

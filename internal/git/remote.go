@@ -28,12 +28,14 @@ func (m *Mirrors) remote(repository gitops.Repository) (remote, error) {
 	switch repository.Scheme {
 	case "http", "https":
 		return newHTTPRemote(m, repository)
+	case "ssh":
+		return newSSHRemote(m, repository)
 	case "file":
 		return newFileRemote(m.options.FileRoot, repository)
 	}
 	return nil, &Error{
 		Kind: KindURL, Repository: repository.Identity, Attempt: "connect to " + repository.Scheme + " URL",
-		Reason: "only https, http and file are read; use the https URL, with a token in git.credentials if it is private",
+		Reason: "only https, http, ssh and file are read; use the https URL, with a token in git.credentials if it is private",
 	}
 }
 

@@ -25,6 +25,7 @@ type Repository struct {
 	Identity string
 	Scheme   string
 	Dial     string // what http and https connect to; never holds a user
+	User     string // of an ssh URL
 	Folder   string // the absolute path of a file:// repository
 }
 
@@ -117,7 +118,7 @@ func folderRepository(u *url.URL) (Repository, error) {
 func networkRepository(u *url.URL) (Repository, error) {
 	port, known := defaultPorts[u.Scheme]
 	if !known {
-		return Repository{}, errors.New("the scheme is not supported; use https, http or file")
+		return Repository{}, errors.New("the scheme is not supported; use https, http, ssh or file")
 	}
 	host := strings.ToLower(u.Hostname())
 	if strings.Contains(host, ":") {
@@ -145,7 +146,13 @@ func networkRepository(u *url.URL) (Repository, error) {
 		return Repository{}, errors.New("it names no repository; write it as " + u.Scheme + "://host/path")
 	}
 	dial := url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}
-	return Repository{Identity: host + "/" + name, Scheme: u.Scheme, Dial: dial.String()}, nil
+	r := Repository{Identity: host + "/" + name, Scheme: u.Scheme, Dial: dial.String()}
+	if u.Scheme == "ssh" {
+		if r.User = u.User.Username(); r.User == "" {
+			r.User = "git"
+		}
+	}
+	return r, nil
 }
 
 // repositoryPath cleans a URL's path: no outer slashes, no dot segments, no .git.

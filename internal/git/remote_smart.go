@@ -27,23 +27,23 @@ const maxHaves = 8
 // errRefused marks a request that a server understood and does not carry out.
 var errRefused = errors.New("the server refuses the request")
 
-// httpRemote speaks Git's smart HTTP protocol.
-type httpRemote struct {
+// smartRemote speaks Git's smart protocol, over HTTP or ssh.
+type smartRemote struct {
 	identity string
 	endpoint *transport.Endpoint
 	client   transport.Transport
 	auth     transport.AuthMethod // nil without credentials
 }
 
-func newHTTPRemote(m *Mirrors, repository gitops.Repository) (*httpRemote, error) {
+func newHTTPRemote(m *Mirrors, repository gitops.Repository) (*smartRemote, error) {
 	endpoint, err := transport.NewEndpoint(repository.Dial)
 	if err != nil {
 		return nil, &Error{Kind: KindURL, Repository: repository.Identity, Attempt: "connect", Reason: "the URL cannot be dialled"}
 	}
-	return &httpRemote{identity: repository.Identity, endpoint: endpoint, client: m.http, auth: m.auth(repository)}, nil
+	return &smartRemote{identity: repository.Identity, endpoint: endpoint, client: m.http, auth: m.auth(repository)}, nil
 }
 
-func (r *httpRemote) advertised(ctx context.Context) (transport.UploadPackSession, *packp.AdvRefs, error) {
+func (r *smartRemote) advertised(ctx context.Context) (transport.UploadPackSession, *packp.AdvRefs, error) {
 	session, err := r.client.NewUploadPackSession(r.endpoint, r.auth)
 	if err != nil {
 		return nil, nil, err
@@ -55,7 +55,7 @@ func (r *httpRemote) advertised(ctx context.Context) (transport.UploadPackSessio
 	return session, adv, err
 }
 
-func (r *httpRemote) list(ctx context.Context) (Refs, error) {
+func (r *smartRemote) list(ctx context.Context) (Refs, error) {
 	_, adv, err := r.advertised(ctx)
 	if err != nil {
 		return Refs{}, r.explain(ctx, "list refs", err)
@@ -81,7 +81,7 @@ func (r *httpRemote) list(ctx context.Context) (Refs, error) {
 // fetch asks for as little as possible first. A server may refuse a commit that
 // no ref names, or stumble over what we say we have: then it is asked for the
 // history of the ref, and last for all branches and tags.
-func (r *httpRemote) fetch(ctx context.Context, into *filesystem.Storage, head Head) error {
+func (r *smartRemote) fetch(ctx context.Context, into *filesystem.Storage, head Head) error {
 	commit := plumbing.NewHash(head.Commit)
 	plans := []func(*packp.AdvRefs) *packp.UploadPackRequest{
 		func(adv *packp.AdvRefs) *packp.UploadPackRequest {
@@ -205,14 +205,17 @@ func receive(ctx context.Context, session transport.UploadPackSession, request *
 
 // explain turns a transport's error into one of ours, without its text where
 // that might repeat what the server, or a proxy, answered.
-func (r *httpRemote) explain(ctx context.Context, attempt string, err error) error {
+func (r *smartRemote) explain(ctx context.Context, attempt string, err error) error {
 	if ctx.Err() != nil {
 		return interrupted(ctx, r.identity, attempt)
 	}
 	e := &Error{Repository: r.identity, Attempt: attempt}
 	code := statusCode(err)
 	var dial *url.Error
+	ssh := explainSSH(inner(err))
 	switch {
+	case ssh != "":
+		e.Kind, e.Reason = KindAuth, ssh
 	case errors.Is(err, transport.ErrAuthenticationRequired) && r.auth == nil:
 		e.Kind, e.Reason = KindAuth, "the repository wants a password, or does not exist; add "+r.identity+" to git.credentials"
 	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed):
