@@ -27,7 +27,7 @@ func isUserError(err error) bool {
 		}
 	}
 	switch git.KindOf(err) {
-	case git.KindURL, git.KindRepository, git.KindAuth, git.KindRevision:
+	case git.KindURL, git.KindRepository, git.KindAuth, git.KindRevision, git.KindSignature:
 		return true
 	default:
 		return false

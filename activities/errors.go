@@ -61,6 +61,7 @@ var classes = []struct {
 	{git.KindURL, ErrorGitURL, true},
 	{git.KindPath, ErrorGitPath, true},
 	{git.KindContent, ErrorGitContent, true},
+	{git.KindSignature, ErrorGitContent, true},
 	// These mend themselves, or by somebody's hand, without a change in Git.
 	{git.KindAuth, ErrorGitAuth, false},
 	{git.KindRepository, ErrorGitRepository, false},

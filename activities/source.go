@@ -22,6 +22,9 @@ type Source struct {
 	// MayFetch says whether manifests may refer to what has an identity:
 	// host[:port]/path. Nothing may be fetched for them when it is nil.
 	MayFetch func(identity string) bool
+	// Signers are those who must have signed the commits of a repository, if anybody
+	// must.
+	Signers func(identity string) (signers git.Signers, required bool)
 	// PollEvery is the pause between two rounds of asking every repository,
 	// PollChartsEvery the least one between two of those that have charts.
 	PollEvery       time.Duration
@@ -97,6 +100,9 @@ func (s *Source) export(ctx context.Context, at SourceAt) (digest string, err er
 	if err := s.Mirrors.Fetch(ctx, at.RepoURL, git.Head{Ref: "", Commit: at.Commit}); err != nil {
 		return "", err
 	}
+	if err := s.verify(ctx, at.RepoURL, at.Repository, at.Commit); err != nil {
+		return "", err
+	}
 	var tree bytes.Buffer
 	if _, err := s.Mirrors.Export(ctx, &tree, at.RepoURL, at.Commit, ""); err != nil {
 		return "", err
@@ -105,6 +111,19 @@ func (s *Source) export(ctx context.Context, at SourceAt) (digest string, err er
 		return "", fmt.Errorf("keep the checkout of %s@%s: %w", at.Repository, at.Commit, err)
 	}
 	return digest, nil
+}
+
+// verify refuses a commit without a signature that its repository needs.
+func (s *Source) verify(ctx context.Context, url, identity, commit string) error {
+	if s.Signers == nil {
+		return nil
+	}
+	signers, required := s.Signers(identity)
+	if !required {
+		return nil
+	}
+	_, err := s.Mirrors.Verify(ctx, url, commit, signers)
+	return err
 }
 
 // maxCheckouts bounds what is remembered; what is forgotten is made again.

@@ -21,6 +21,9 @@ func (s *Source) head(ctx context.Context, f followers, ref gitops.Ref) (string,
 	if err == nil {
 		err = s.Mirrors.Fetch(ctx, f.url, head)
 	}
+	if err == nil {
+		err = s.verify(ctx, f.url, ref.Repository, head.Commit)
+	}
 	return head.Commit, err
 }
 

@@ -35,6 +35,10 @@ func (p program) control(ctx context.Context) (worker.Worker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the Git mirrors: %w", err)
 	}
+	signers, err := signersOf(p.settings.Git.Signatures)
+	if err != nil {
+		return nil, err
+	}
 	blobs := activities.Blobs{Store: p.store}
 	w := worker.New(p.temporal, workflows.TaskQueue, worker.Options{
 		WorkerStopTimeout: stopTimeout, DisableRegistrationAliasing: true, StickyScheduleToStartTimeout: stickyTimeout,
@@ -48,6 +52,7 @@ func (p program) control(ctx context.Context) (worker.Worker, error) {
 	register(w, workflows.PollType, workflows.Poll)
 	w.RegisterActivity(&activities.Source{
 		Mirrors: mirrors, Charts: charts.New(charts.Options{Credentials: p.chartCredentials()}), Blobs: blobs,
+		Signers:   signers,
 		MayFetch:  mayFetch(p.settings.Git.RemoteSources),
 		PollEvery: p.settings.Git.PollInterval, PollChartsEvery: p.settings.Git.ChartPollInterval,
 	})

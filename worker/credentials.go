@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/url"
 	"os"
 	"slices"
@@ -88,7 +89,37 @@ func prefixOf(raw string) string {
 	return identity
 }
 
-// everywhere is an entry of git.remoteSources.
+// signersOf reads the keys of git.signatures. Of several entries for a repository
+// the longest URL counts.
+func signersOf(list []config.Signature) (func(identity string) (git.Signers, bool), error) {
+	type entry struct {
+		prefix  string
+		signers git.Signers
+	}
+	var entries []entry
+	for _, s := range list {
+		signers, err := git.ReadSigners(s.Files...)
+		if err != nil {
+			return nil, fmt.Errorf("git.signatures: %s: %w", s.URL, err)
+		}
+		prefix := prefixOf(s.URL)
+		if s.URL == everywhere {
+			prefix = ""
+		}
+		entries = append(entries, entry{prefix, signers})
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return len(b.prefix) - len(a.prefix) })
+	return func(identity string) (git.Signers, bool) {
+		for _, e := range entries {
+			if e.prefix == "" || covers(e.prefix, identity) {
+				return e.signers, true
+			}
+		}
+		return git.Signers{}, false
+	}, nil
+}
+
+// everywhere is an entry of git.remoteSources, or a URL of git.signatures.
 const everywhere = "*"
 
 // mayFetch says whether an identity is one that manifests may refer to.

@@ -36,8 +36,15 @@ func (s Settings) check(doc document) error {
 	for i, c := range s.Git.Credentials {
 		refuse(c.check(), "git", "credentials", i)
 	}
+	for i, signature := range s.Git.Signatures {
+		err := remoteSource("git.signatures", signature.URL)
+		if len(signature.Files) == 0 {
+			err = fmt.Errorf("git.signatures: the entry for %s names no files with keys", signature.URL)
+		}
+		refuse(err, "git", "signatures", i)
+	}
 	for i, entry := range s.Git.RemoteSources {
-		refuse(remoteSource(entry), "git", "remoteSources", i)
+		refuse(remoteSource("git.remoteSources", entry), "git", "remoteSources", i)
 	}
 	refuse(required("render.binary", s.Render.Binary), "render", "binary")
 	refuse(positive("render.timeout", s.Render.Timeout), "render", "timeout")
@@ -115,12 +122,12 @@ func (c Credential) check() error {
 }
 
 // remoteSource refuses what no URL begins with.
-func remoteSource(entry string) error {
+func remoteSource(setting, entry string) error {
 	u, err := url.Parse(entry)
 	if entry == "*" || err == nil && u.Scheme != "" && (u.Host != "" || u.Scheme == "file") && u.User == nil {
 		return nil
 	}
-	return fmt.Errorf("git.remoteSources: %q must be like https://host/path, without a user, or * for everything", entry)
+	return fmt.Errorf("%s: %q must be like https://host/path, without a user, or * for everything", setting, entry)
 }
 
 func sandboxName(name string) error {

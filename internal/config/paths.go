@@ -13,6 +13,11 @@ func (s *Settings) resolvePaths(folder string) {
 	for i := range s.Git.Credentials {
 		paths = append(paths, &s.Git.Credentials[i].PasswordFile, &s.Git.Credentials[i].SSHKeyFile)
 	}
+	for i := range s.Git.Signatures {
+		for j := range s.Git.Signatures[i].Files {
+			paths = append(paths, &s.Git.Signatures[i].Files[j])
+		}
+	}
 	for i := range s.Regions {
 		paths = append(paths, &s.Regions[i].Kubeconfig)
 	}

@@ -83,9 +83,18 @@ type Git struct {
 	Credentials       []Credential  `yaml:"credentials"`
 	// KnownHosts is a file with the keys of ssh servers, as ssh-keyscan writes it.
 	KnownHosts string `yaml:"knownHosts"`
+	// Signatures are the repositories whose commits must be signed.
+	Signatures []Signature `yaml:"signatures"`
 	// RemoteSources are what the URLs begin with that manifests may refer to: remote
 	// bases, charts that charts depend on, files. An entry "*" is all of them.
 	RemoteSources []string `yaml:"remoteSources"`
+}
+
+// Signature says who must have signed the commits of every repository whose URL
+// begins with URL: the holder of one of the keys in the files.
+type Signature struct {
+	URL   string   `yaml:"url"`
+	Files []string `yaml:"files"` // armoured PGP key rings, or lists of allowed signers for ssh keys
 }
 
 // Credential opens every repository whose URL begins with URL.

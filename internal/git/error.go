@@ -25,6 +25,8 @@ const (
 	// KindContent is a tree that is refused as it is: a link out of it, a name
 	// that no file can have, more bytes than the limit.
 	KindContent Kind = "content refused"
+	// KindSignature is a commit that nobody has signed whose signature counts.
+	KindSignature Kind = "signature missing"
 	// KindUnavailable is temporary: the network, the server, the disk, a deadline.
 	KindUnavailable Kind = "repository unavailable"
 	// KindDamaged is a mirror that was still unreadable after it was fetched anew.

@@ -126,7 +126,7 @@ func TestEachFailureHasItsKind(t *testing.T) {
 		f.server.URL + "/org/none.git":          git.KindRepository,
 		secret.URL:                              git.KindAuth,
 		gone:                                    git.KindUnavailable,
-		"git://example.com/org/shop.git":          git.KindURL,
+		"git://example.com/org/shop.git":        git.KindURL,
 		"file://" + t.TempDir():                 git.KindURL,
 		"file:///etc":                           git.KindURL,
 		"file://" + f.server.Dir + "/none.git":  git.KindRepository,
