@@ -71,7 +71,7 @@ func (r *Renderer) Render(ctx context.Context, in RenderInput) (RenderResult, er
 		group.Go(func() error { return r.run(rendering, job) })
 	}
 	failed := group.Wait()
-	reads, err := r.reads(ctx, in, work.jobs)
+	reads, err := r.reads(ctx, in, work)
 	if failed != nil {
 		return RenderResult{}, classifyRender(failed, reads)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -53,6 +54,8 @@ type renderWork struct {
 	jobs    []*renderJob
 	byKey   map[string]*renderJob
 	parts   map[string][]*renderJob // of each target, in the order of its sources
+	// looked are the files that were looked for before there were jobs.
+	looked map[gitops.Ref][]string
 	// provided are the trees that jobs have asked for, by the jobs' ids and the
 	// needs' names.
 	provided map[string]map[string]otherTree
@@ -68,7 +71,7 @@ func (w *renderWork) done() {
 // split groups the sources of the targets by what they are rendered from. What it
 // unpacks stays until done is called.
 func (r *Renderer) split(ctx context.Context, in RenderInput) (*renderWork, error) {
-	w := &renderWork{trees: map[gitops.Ref]string{}, commits: map[gitops.Ref]string{}, byKey: map[string]*renderJob{}, parts: map[string][]*renderJob{}, provided: map[string]map[string]otherTree{}}
+	w := &renderWork{trees: map[gitops.Ref]string{}, commits: map[gitops.Ref]string{}, byKey: map[string]*renderJob{}, parts: map[string][]*renderJob{}, looked: map[gitops.Ref][]string{}, provided: map[string]map[string]otherTree{}}
 	version, err := r.Engine.Version()
 	if err != nil {
 		return w, err
@@ -103,10 +106,14 @@ func (r *Renderer) add(ctx context.Context, w *renderWork, version string, t git
 	if !ok {
 		return fmt.Errorf("there is no checkout of %s", s.Ref())
 	}
+	w.looked[s.Ref()] = append(w.looked[s.Ref()], overrideNames(s, t.Name)...)
+	s, err := override(s, tree, t.Name)
+	if err != nil {
+		return err
+	}
 	env := environment(t, s, w.commits[s.Ref()])
 	s = expand(s, env)
 	job := &renderJob{tree: tree, source: s, substitute: t.Substitute}
-	var err error
 	if job.plugin, err = r.pluginCall(ctx, t, s, tree, env); err != nil {
 		return err
 	}
@@ -227,15 +234,15 @@ func (r *Renderer) merge(ctx context.Context, jobs []*renderJob) (gitops.Bundle,
 
 // reads keeps what was read of each source. Of a render that did not come to an
 // end everything counts as read.
-func (r *Renderer) reads(ctx context.Context, in RenderInput, jobs []*renderJob) ([]SourceReads, error) {
-	paths := map[gitops.Ref][]string{}
+func (r *Renderer) reads(ctx context.Context, in RenderInput, w *renderWork) ([]SourceReads, error) {
+	paths := maps.Clone(w.looked)
 	note := func(ref gitops.Ref, reads []string, known bool) {
 		if !known {
 			reads = []string{"."}
 		}
 		paths[ref] = append(paths[ref], reads...)
 	}
-	for _, job := range jobs {
+	for _, job := range w.jobs {
 		for _, ref := range job.refs {
 			note(ref, job.reads, job.reads != nil)
 		}

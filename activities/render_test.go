@@ -59,6 +59,7 @@ func TestRenderer(t *testing.T) {
 		"regions of one class share a chart's render":      regionsOfOneClassShareAChartsRender,
 		"a chart waits for the class of its region":        aChartWaitsForTheClassOfItsRegion,
 		"what a render asks for is part of its key":        whatARenderAsksForIsPartOfItsKey,
+		"a file in the folder goes over the options":       aFileInTheFolderGoesOverTheOptions,
 		"a plugin is told what Argo CD tells it":           aPluginIsToldWhatArgoCDTellsIt,
 		"a plugin renders again when its paths change":     aPluginRendersAgainWhenItsPathsChange,
 	} {
@@ -380,11 +381,11 @@ func aPluginRendersAgainWhenItsPathsChange(t *testing.T, r *rendering) {
 	files := map[string]string{"app/env": "ARGOCD_APP_NAME", "other/x": "1", "shared/x": "1"}
 	result, err := r.render(t, files, target)
 	require.NoError(t, err)
-	require.Equal(t, []string{"."}, r.paths(t, result.Reads), "everything, when the Application does not say")
+	require.Contains(t, r.paths(t, result.Reads), ".", "everything, when the Application does not say")
 	target.Source.GeneratePaths = []string{"app", "shared/*.env"}
 	result, err = r.render(t, files, target)
 	require.NoError(t, err)
-	require.Equal(t, []string{"app", "shared"}, r.paths(t, result.Reads))
+	require.Equal(t, []string{"app", "app/.argocd-source-a.yaml", "app/.argocd-source.yaml", "shared"}, r.paths(t, result.Reads))
 	runs := r.runs.Load()
 	files["other/x"] = "2"
 	_, err = r.render(t, files, target)
@@ -394,4 +395,24 @@ func aPluginRendersAgainWhenItsPathsChange(t *testing.T, r *rendering) {
 	_, err = r.render(t, files, target)
 	require.NoError(t, err)
 	require.Greater(t, r.runs.Load(), runs)
+}
+
+func aFileInTheFolderGoesOverTheOptions(t *testing.T, r *rendering) {
+	files := map[string]string{
+		"app/kustomization.yaml":      "resources: [a.yaml]\n",
+		"app/a.yaml":                  "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+		"app/.argocd-source.yaml":     "repoURL: https://elsewhere.example.com\nkustomize: {namePrefix: every-}\n",
+		"app/.argocd-source-two.yaml": "kustomize: {nameSuffix: -two}\n",
+	}
+	result, err := r.render(t, files, renderTarget("one", "app", &gitops.Kustomize{NamePrefix: "p-", NameSuffix: "-s"}), renderTarget("two", "app", nil))
+	require.NoError(t, err)
+	for i, want := range []string{"every-a-s", "every-a-two"} {
+		data, err := r.Blobs.Get(t.Context(), result.Bundles[i].Digest)
+		require.NoError(t, err)
+		require.Contains(t, string(data), `"name":"`+want+`"`)
+	}
+	require.Contains(t, r.paths(t, result.Reads), "app/.argocd-source-two.yaml")
+	files["app/.argocd-source.yaml"] = "\nkustomize: {namePrefx: x}\n"
+	_, err = r.render(t, files, renderTarget("one", "app", nil))
+	require.ErrorContains(t, err, "app/.argocd-source.yaml:2: unknown field kustomize.namePrefx; did you mean namePrefix?")
 }
