@@ -1,7 +1,6 @@
 package activities
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -22,6 +21,8 @@ type Source struct {
 	// MayFetch says whether manifests may refer to what has an identity:
 	// host[:port]/path. Nothing may be fetched for them when it is nil.
 	MayFetch func(identity string) bool
+	// Submodules says whether checkouts have those of their repository.
+	Submodules bool
 	// Signers are those who must have signed the commits of a repository, if anybody
 	// must.
 	Signers func(identity string) (signers git.Signers, required bool)
@@ -103,11 +104,11 @@ func (s *Source) export(ctx context.Context, at SourceAt) (digest string, err er
 	if err := s.verify(ctx, at.RepoURL, at.Repository, at.Commit); err != nil {
 		return "", err
 	}
-	var tree bytes.Buffer
-	if _, err := s.Mirrors.Export(ctx, &tree, at.RepoURL, at.Commit, ""); err != nil {
+	tree, err := s.exportTree(ctx, at.RepoURL, at.Commit, 0)
+	if err != nil {
 		return "", err
 	}
-	if digest, err = s.Blobs.Put(ctx, "checkout", tree.Bytes()); err != nil {
+	if digest, err = s.Blobs.Put(ctx, "checkout", tree); err != nil {
 		return "", fmt.Errorf("keep the checkout of %s@%s: %w", at.Repository, at.Commit, err)
 	}
 	return digest, nil

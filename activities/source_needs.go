@@ -67,16 +67,25 @@ func classifyNeed(need gitops.Need, err error) error {
 	return temporal.NewNonRetryableApplicationError(clip(fmt.Sprintf("fetch %s, which the manifests refer to: %v", need, err)), kind, nil)
 }
 
-func (s *Source) provide(ctx context.Context, need gitops.Need) (Checkout, error) {
+// mayProvide is where a need is fetched from, if it may be.
+func (s *Source) mayProvide(need gitops.Need) (SourceAt, error) {
 	at, err := placeOf(need)
 	if err != nil {
-		return Checkout{}, err
+		return at, err
 	}
 	if s.MayFetch == nil || !s.MayFetch(strings.ReplaceAll(at.Repository, "#", "/")) {
-		return Checkout{}, &charts.Error{
+		return at, &charts.Error{
 			Thing: string(need.Kind), Kind: charts.KindRefused, Chart: need.String(),
 			Reason: "manifests refer to it, and git.remoteSources in the settings does not allow it; add " + at.Repository + " or what it begins with",
 		}
+	}
+	return at, nil
+}
+
+func (s *Source) provide(ctx context.Context, need gitops.Need) (Checkout, error) {
+	at, err := s.mayProvide(need)
+	if err != nil {
+		return Checkout{}, err
 	}
 	switch need.Kind {
 	case gitops.NeedFile:

@@ -52,7 +52,7 @@ func (p program) control(ctx context.Context) (worker.Worker, error) {
 	register(w, workflows.PollType, workflows.Poll)
 	w.RegisterActivity(&activities.Source{
 		Mirrors: mirrors, Charts: charts.New(charts.Options{Credentials: p.chartCredentials()}), Blobs: blobs,
-		Signers:   signers,
+		Signers: signers, Submodules: p.settings.Git.Submodules,
 		MayFetch:  mayFetch(p.settings.Git.RemoteSources),
 		PollEvery: p.settings.Git.PollInterval, PollChartsEvery: p.settings.Git.ChartPollInterval,
 	})

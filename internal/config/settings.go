@@ -83,6 +83,9 @@ type Git struct {
 	Credentials       []Credential  `yaml:"credentials"`
 	// KnownHosts is a file with the keys of ssh servers, as ssh-keyscan writes it.
 	KnownHosts string `yaml:"knownHosts"`
+	// Submodules says whether checkouts have those of their repository; their
+	// repositories must be among RemoteSources.
+	Submodules bool `yaml:"submodules"`
 	// Signatures are the repositories whose commits must be signed.
 	Signatures []Signature `yaml:"signatures"`
 	// RemoteSources are what the URLs begin with that manifests may refer to: remote

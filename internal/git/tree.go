@@ -42,7 +42,8 @@ func (m *Mirrors) TreeHash(ctx context.Context, url, commit, file string) (strin
 }
 
 // TreeHashes is TreeHash for many paths of one commit, in milliseconds: it reads
-// each folder on the way once. A path that is not there has "" in the answer.
+// each folder on the way once. A path that is not there has "" in the answer,
+// one in a submodule that submodule's commit.
 func (m *Mirrors) TreeHashes(ctx context.Context, url, commit string, paths []string) (map[string]string, error) {
 	hashes := make(map[string]string, len(paths))
 	err := m.read(ctx, url, commit, func(_ gitops.Repository, repo *mirror, head Head) error {
@@ -178,6 +179,9 @@ func (t *trees) find(file string) (entry object.TreeEntry, found bool, err error
 	for name := range strings.SplitSeq(cleanPath(file), "/") {
 		if name == "." || name == "" {
 			continue
+		}
+		if entry.Mode == filemode.Submodule {
+			return entry, true, nil // its commit stands for all that is in it
 		}
 		if entry.Mode != filemode.Dir {
 			return entry, false, nil
