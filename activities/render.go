@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"go.temporal.io/sdk/activity"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tidegate/tidegate/internal/gitops"
@@ -113,16 +112,16 @@ func (r *Renderer) run(ctx context.Context, job *renderJob) error {
 	if err != nil {
 		return fmt.Errorf("render %s of %s: %w", job.source.Path, job.source.Ref(), err)
 	}
-	if len(rendered.Unstable) > 0 {
-		activity.GetLogger(ctx).Warn("a chart gives other objects each time it is rendered", "source", job.source.Ref().String(), "path", job.source.Path, "calls", rendered.Unstable)
-	}
 	digest, err := r.Blobs.Put(ctx, "bundle", rendered.Objects)
 	if err != nil {
 		return fmt.Errorf("keep the bundle of %s: %w", job.source.Path, err)
 	}
-	job.bundle = gitops.Bundle{Digest: digest, Objects: rendered.Count}
+	job.bundle = gitops.Bundle{Digest: digest, Objects: rendered.Count, Unstable: rendered.Unstable[:min(len(rendered.Unstable), maxUnstable)]}
 	return r.remember(ctx, job)
 }
+
+// maxUnstable is how many unstable calls are noted: one is enough to look at the chart.
+const maxUnstable = 5
 
 func (r *Renderer) countLookup(found bool) {
 	result := map[bool]string{true: "hit", false: "miss"}[found]

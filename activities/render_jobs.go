@@ -217,7 +217,9 @@ func (r *Renderer) bundles(ctx context.Context, w *renderWork) ([]gitops.Bundle,
 // replaces the earlier, as in Argo CD.
 func (r *Renderer) merge(ctx context.Context, jobs []*renderJob) (gitops.Bundle, error) {
 	lists := make([][]byte, 0, len(jobs))
+	var unstable []string
 	for _, job := range jobs {
+		unstable = append(unstable, job.bundle.Unstable...)
 		objects, err := r.Blobs.Get(ctx, job.bundle.Digest)
 		if err != nil {
 			return gitops.Bundle{}, err
@@ -229,7 +231,7 @@ func (r *Renderer) merge(ctx context.Context, jobs []*renderJob) (gitops.Bundle,
 		return gitops.Bundle{}, err
 	}
 	digest, err := r.Blobs.Put(ctx, "bundle", objects)
-	return gitops.Bundle{Digest: digest, Objects: count}, err
+	return gitops.Bundle{Digest: digest, Objects: count, Unstable: unstable}, err
 }
 
 // reads keeps what was read of each source. Of a render that did not come to an

@@ -57,6 +57,7 @@ func TestRenderer(t *testing.T) {
 		"a checkout with a link out of it is refused":      aCheckoutWithALinkOutOfItIsRefused,
 		"a missing checkout is lost":                       aMissingCheckoutIsLost,
 		"regions of one class share a chart's render":      regionsOfOneClassShareAChartsRender,
+		"calls that make each render another are noted":    callsThatMakeEachRenderAnotherAreNoted,
 		"a chart waits for the class of its region":        aChartWaitsForTheClassOfItsRegion,
 		"what a render asks for is part of its key":        whatARenderAsksForIsPartOfItsKey,
 		"a file in the folder goes over the options":       aFileInTheFolderGoesOverTheOptions,
@@ -415,4 +416,17 @@ func aFileInTheFolderGoesOverTheOptions(t *testing.T, r *rendering) {
 	files["app/.argocd-source.yaml"] = "\nkustomize: {namePrefx: x}\n"
 	_, err = r.render(t, files, renderTarget("one", "app", nil))
 	require.ErrorContains(t, err, "app/.argocd-source.yaml:2: unknown field kustomize.namePrefx; did you mean namePrefix?")
+}
+
+func callsThatMakeEachRenderAnotherAreNoted(t *testing.T, r *rendering) {
+	files := map[string]string{
+		"chart/Chart.yaml":       "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+		"chart/templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {at: {{ now | quote }}}\n",
+	}
+	for range 2 { // remembered, too
+		result, err := r.render(t, files, chartTarget("eu-1", "shop"))
+		require.NoError(t, err)
+		require.Equal(t, []string{"chart/templates/a.yaml:4: now"}, result.Bundles[0].Unstable)
+	}
+	require.Equal(t, int32(1), r.runs.Load())
 }

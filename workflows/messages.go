@@ -207,6 +207,8 @@ type TargetStatus struct {
 	Message string               `json:"message,omitempty"`
 	Issues  []gitops.ObjectIssue `json:"issues,omitempty"`
 	Changes []string             `json:"changes,omitempty"`
+	// Unstable are the calls of a chart that give other objects each time.
+	Unstable []string `json:"unstable,omitempty"`
 }
 
 // WaitQueue is the task queue on which a target of a region waits for health.

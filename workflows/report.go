@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.temporal.io/sdk/workflow"
@@ -35,6 +36,7 @@ func (r *rollout) details(ctx workflow.Context) string {
 		lines = append(lines, fmt.Sprintf("| %s | %s | %s | %d/%d %s | %d apply, %d prune | %s |",
 			t.Region, t.Name, t.Phase, t.Step, t.Steps, t.Wave, t.Apply, t.Prune, strings.ReplaceAll(t.Message, "|", "\\|")))
 	}
+	lines = append(lines, unstableLines(r.status.Targets)...)
 	for _, d := range r.status.Decisions {
 		line := fmt.Sprintf("%s: %s said %s at gate %s", d.At.Format("15:04:05"), d.By, d.Verb, d.Gate)
 		if !d.Accepted {
@@ -43,6 +45,22 @@ func (r *rollout) details(ctx workflow.Context) string {
 		lines = append(lines, "", line)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// unstableLines name what makes every render another one, once for all targets.
+func unstableLines(targets []TargetStatus) (lines []string) {
+	var calls []string
+	for _, t := range targets {
+		for _, call := range t.Unstable {
+			if !slices.Contains(calls, call) {
+				calls = append(calls, call)
+			}
+		}
+	}
+	if len(calls) > 0 {
+		lines = append(lines, "", "Another render would give other objects: "+strings.Join(calls, ", "))
+	}
+	return lines
 }
 
 // approveCommand is what opens a gate, ready to be copied.

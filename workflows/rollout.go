@@ -56,7 +56,7 @@ func newRollout(ctx workflow.Context, in RolloutInput) *rollout {
 		Targets: make([]TargetStatus, len(in.Targets)),
 	}
 	for i, t := range in.Targets {
-		r.status.Targets[i] = TargetStatus{Name: t.Target.Name, Region: t.Target.Region, Phase: gitops.TargetPending}
+		r.status.Targets[i] = TargetStatus{Name: t.Target.Name, Region: t.Target.Region, Phase: gitops.TargetPending, Unstable: t.Bundle.Unstable}
 		r.targets = append(r.targets, &target{TargetInput: t, rollout: r, status: &r.status.Targets[i]})
 	}
 	for _, g := range in.Gates {

@@ -61,4 +61,7 @@ type Bundle struct {
 	Target  string `json:"target"`
 	Digest  string `json:"digest"` // of the artifact; equal content has equal digest
 	Objects int    `json:"objects"`
+	// Unstable are the calls in charts that make every render another one, as
+	// file:line: function.
+	Unstable []string `json:"unstable,omitempty"`
 }

@@ -131,15 +131,17 @@ func (p *program) planTable(r workflows.RolloutStatus) []string {
 			notes = append(notes, screen.Wrap(target.Region+": "+target.Message, "", p.textWidth())...)
 		}
 	}
-	return append(append(t.Lines(p.width(), p.Palette), notes...), p.changes(r)...)
+	lines := append(t.Lines(p.width(), p.Palette), notes...)
+	lines = append(lines, p.inTargets("changes:", r, func(t workflows.TargetStatus) []string { return t.Changes })...)
+	return append(lines, p.inTargets("another render would give other objects, because of:", r, func(t workflows.TargetStatus) []string { return t.Unstable })...)
 }
 
-// changes lists what changes, once for all the targets in which it is the same.
-func (p *program) changes(r workflows.RolloutStatus) []string {
+// inTargets lists what targets have, once for all those in which it is the same.
+func (p *program) inTargets(title string, r workflows.RolloutStatus, of func(workflows.TargetStatus) []string) []string {
 	var order []string
 	targets := map[string]int{}
 	for _, t := range r.Targets {
-		for _, c := range t.Changes {
+		for _, c := range of(t) {
 			if targets[c] == 0 {
 				order = append(order, c)
 			}
@@ -149,7 +151,7 @@ func (p *program) changes(r workflows.RolloutStatus) []string {
 	if len(order) == 0 {
 		return nil
 	}
-	lines := []string{"", "changes:"}
+	lines := []string{"", title}
 	for _, c := range order {
 		text := c
 		if targets[c] < len(r.Targets) {
