@@ -186,7 +186,19 @@ func TestWhatCannotBePulledIsExplained(t *testing.T) {
 			change: func(r *repo) {
 				r.files["stable/charts/web-1.2.0.tgz"] = tgz(t, file{"web/Chart.yaml", ""}, file{"web/../../evil", "x"})
 			},
-			chart: "web", revision: "1.2.0", kind: charts.KindContent, want: "parent directory",
+			chart: "web", revision: "1.2.0", kind: charts.KindContent, want: "web/../../evil: chart illegally references parent directory",
+		},
+		"an archive with an absolute name": {
+			change: func(r *repo) {
+				r.files["stable/charts/web-1.2.0.tgz"] = tgz(t, file{"web/Chart.yaml", ""}, file{"web//etc/evil", "x"})
+			},
+			chart: "web", revision: "1.2.0", kind: charts.KindContent, want: "absolute paths",
+		},
+		"an archive that is a bomb": {
+			change: func(r *repo) {
+				r.files["stable/charts/web-1.2.0.tgz"] = tgz(t, file{"web/Chart.yaml", "name: web\nversion: 1.2.0\n"}, file{"web/zeros", strings.Repeat("0", 101<<20)})
+			},
+			chart: "web", revision: "1.2.0", kind: charts.KindContent, want: "web/zeros: decompressed chart is larger",
 		},
 	} {
 		t.Run(claim, func(t *testing.T) {

@@ -3,7 +3,11 @@ package charts
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"errors"
+	"fmt"
+	"io"
+	"path"
 	"slices"
 	"strings"
 
@@ -15,6 +19,9 @@ import (
 func repack(tgz []byte) ([]byte, error) {
 	files, err := archive.LoadArchiveFiles(bytes.NewReader(tgz))
 	if err != nil {
+		if name := culprit(tgz); name != "" {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
 		return nil, err
 	}
 	slices.SortFunc(files, func(a, b *archive.BufferedFile) int { return strings.Compare(a.Name, b.Name) })
@@ -36,4 +43,26 @@ func repack(tgz []byte) ([]byte, error) {
 		}
 	}
 	return tree.Bytes(), w.Close()
+}
+
+// culprit is the name in an archive that it is refused for: one that leads out of
+// it, or at which it is too large.
+func culprit(tgz []byte) string {
+	unzipped, err := gzip.NewReader(bytes.NewReader(tgz))
+	if err != nil {
+		return ""
+	}
+	left := archive.MaxDecompressedChartSize
+	for files := tar.NewReader(io.LimitReader(unzipped, left+1<<20)); ; {
+		header, err := files.Next()
+		if err != nil {
+			return ""
+		}
+		name := strings.ReplaceAll(header.Name, "\\", "/")
+		_, inside, _ := strings.Cut(name, "/")
+		inside = path.Clean("./" + inside)
+		if left -= header.Size; left <= 0 || path.IsAbs(name) || inside == "." || strings.HasPrefix(inside, "../") || inside == ".." {
+			return header.Name
+		}
+	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
 	"github.com/tidegate/tidegate/internal/git"
 	"github.com/tidegate/tidegate/internal/git/gittest"
 )
@@ -202,4 +204,23 @@ func TestTwoProcessesMayShareTheFolder(t *testing.T) {
 	require.NoError(t, err)
 	_, err = f.mirrors.TreeHash(t.Context(), f.repo.URL, head.Commit, "a")
 	require.NoError(t, err)
+}
+
+func TestManyWhoWantACommitShareOneFetch(t *testing.T) {
+	f := newFixture(t)
+	f.repo.Write("a", "1")
+	head := git.Head{Ref: "refs/heads/main", Commit: f.repo.CommitAndPush("first")}
+	f.server.Requests()
+	var group errgroup.Group
+	for range 20 {
+		group.Go(func() error { return f.mirrors.Fetch(t.Context(), f.repo.URL, head) })
+	}
+	require.NoError(t, group.Wait())
+	packs := 0
+	for _, request := range f.server.Requests() {
+		if strings.HasPrefix(request, "POST ") {
+			packs++
+		}
+	}
+	require.Equal(t, 1, packs)
 }
