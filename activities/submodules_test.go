@@ -100,3 +100,30 @@ func filesOf(t *testing.T, data []byte) map[string]string {
 		files[header.Name] = string(content)
 	}
 }
+
+func TestACommitThatNobodyHasSignedIsNotCheckedOut(t *testing.T) {
+	repo := gittest.NewServer(t).NewRepo("org/shop")
+	repo.Write("a", "1")
+	head := repo.CommitAndPush("first")
+	identity, err := git.NormalizeURL(repo.URL)
+	require.NoError(t, err)
+	mirrors, err := git.New(git.Options{Dir: t.TempDir()})
+	require.NoError(t, err)
+	var suite testsuite.WorkflowTestSuite
+	for required, want := range map[bool]string{false: "", true: "the commit is not signed; git.signatures in the settings wants it to be"} {
+		source := &activities.Source{Mirrors: mirrors, Blobs: activities.Blobs{Store: memory(t)}, Signers: func(asked string) (git.Signers, bool) {
+			require.Equal(t, identity, asked)
+			return git.Signers{}, required
+		}}
+		env := suite.NewTestActivityEnvironment()
+		env.RegisterActivity(source)
+		_, err = env.ExecuteActivity(source.CheckOut, activities.CheckOutInput{Sources: []activities.SourceAt{{
+			RepoURL: repo.URL, Ref: gitops.Ref{Repository: identity, Revision: "main"}, Commit: head,
+		}}})
+		if want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, want)
+	}
+}

@@ -115,3 +115,14 @@ spec:
       syncPolicy: {automated: {}}
 `
 }
+
+func FuzzReadOverride(f *testing.F) {
+	f.Add([]byte("kustomize: {images: [a:b]}\nhelm: {valuesObject: {a: 1}}\n"))
+	f.Add([]byte("plugin: {env: [{name: a, value: b}]}\n---\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		options, problem := catalog.ReadOverride("a.yaml", text)
+		if problem == nil && options.RepoURL != "" {
+			t.Fatal("a repository is no option")
+		}
+	})
+}

@@ -3,7 +3,6 @@ package catalog
 import (
 	"fmt"
 
-
 	"github.com/tidegate/tidegate/internal/gitops"
 )
 
@@ -42,4 +41,3 @@ func ReadOverride(name string, text []byte) (gitops.Source, *gitops.Problem) {
 	}
 	return read, nil
 }
-

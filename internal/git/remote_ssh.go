@@ -16,9 +16,6 @@ import (
 	"github.com/tidegate/tidegate/internal/gitops"
 )
 
-// defaultUser is whom Git servers know everybody as.
-const defaultUser = "git"
-
 // SSHKey logs in to repositories over ssh.
 type SSHKey struct {
 	PEM        []byte

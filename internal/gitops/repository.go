@@ -16,6 +16,9 @@ const fileHost = "file"
 
 var defaultPorts = map[string]string{"http": "80", "https": "443", "ssh": "22", "git": "9418"}
 
+// defaultUser is whom Git servers know everybody as over ssh.
+const defaultUser = "git"
+
 // Repository is a Git repository's URL, taken apart once.
 type Repository struct {
 	// Identity is host[:port]/path in lower case, without scheme, user, default
@@ -149,7 +152,7 @@ func networkRepository(u *url.URL) (Repository, error) {
 	r := Repository{Identity: host + "/" + name, Scheme: u.Scheme, Dial: dial.String()}
 	if u.Scheme == "ssh" {
 		if r.User = u.User.Username(); r.User == "" {
-			r.User = "git"
+			r.User = defaultUser
 		}
 	}
 	return r, nil

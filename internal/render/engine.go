@@ -44,6 +44,9 @@ const (
 // what was read, and by which renderer, is in the result then as well, as far as
 // it is known.
 func (e *Engine) Render(ctx context.Context, r Request) (Result, error) {
+	if len(r.Refs) > sandbox.MaxMounts {
+		return Result{}, &Error{Kind: KindBuild, File: r.Path, Message: fmt.Sprintf("it refers to %d things elsewhere; %d are possible: split the application, or commit some of them", len(r.Refs), sandbox.MaxMounts)}
+	}
 	if r.Plugin != nil {
 		return e.renderPlugin(ctx, r)
 	}

@@ -1,8 +1,10 @@
 package sandbox_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,5 +30,20 @@ func TestASlotFindsItsMountsAndCanOnlyReadThem(t *testing.T) {
 		require.Regexp(t, want, string(result.Output), attempt)
 	}
 	_, err := n.Run(t.Context(), sandbox.Job{Stdin: []byte("read a"), Dir: t.TempDir(), Mounts: []sandbox.Mount{{Name: "../x", Dir: values}}})
+	require.ErrorIs(t, err, sandbox.ErrStart)
+}
+
+func TestAJobMayHaveManyMountsBesideItsTools(t *testing.T) {
+	n := native(t, sandbox.Options{Idle: 1})
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a"), []byte("x"), 0o600))
+	var mounts []sandbox.Mount
+	for i := range sandbox.MaxMounts {
+		mounts = append(mounts, sandbox.Mount{Name: fmt.Sprint("m", i), Dir: dir})
+	}
+	result, err := n.Run(t.Context(), sandbox.Job{Dir: dir, Mounts: mounts, Commands: []sandbox.Command{{"sh", "-c", "cat $TIDEGATE_MOUNTS/*/a | wc -c"}}})
+	require.NoError(t, err)
+	require.Equal(t, fmt.Sprint(sandbox.MaxMounts), strings.TrimSpace(string(result.Output)))
+	_, err = n.Run(t.Context(), sandbox.Job{Dir: dir, Mounts: append(mounts, sandbox.Mount{Name: "more", Dir: dir})})
 	require.ErrorIs(t, err, sandbox.ErrStart)
 }

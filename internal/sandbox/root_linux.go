@@ -29,7 +29,7 @@ func buildRoot(keepOld bool) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make the mounts private: %w", err)
 	}
-	if err := unix.Mount("tmpfs", base, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=64k,nr_inodes=256,mode=755"); err != nil {
+	if err := unix.Mount("tmpfs", base, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=256k,nr_inodes=1024,mode=755"); err != nil {
 		return fmt.Errorf("mount a new root on %s: %w; does the host forbid mounts in user namespaces (AppArmor, SELinux)?", base, err)
 	}
 	for _, dir := range []string{"/dev", "/tmp", workDir, mountsDir} {

@@ -46,13 +46,14 @@ type Mount struct {
 // MountsVariable is the environment variable that says where a Job's mounts are.
 const MountsVariable = "TIDEGATE_MOUNTS"
 
-// maxMounts is how many folders one job may have beside its own.
-const maxMounts = 32
+// MaxMounts is how many folders one job may have beside its own: with those of
+// commands' tools they fit into one message of a socket (SCM_MAX_FD, unix(7)).
+const MaxMounts = 180
 
 // checkMounts refuses names that would lie elsewhere, or twice.
 func checkMounts(mounts []Mount) error {
-	if len(mounts) > maxMounts {
-		return fmt.Errorf("it has %d folders to mount; %d are possible", len(mounts), maxMounts)
+	if len(mounts) > MaxMounts {
+		return fmt.Errorf("it has %d folders to mount; %d are possible", len(mounts), MaxMounts)
 	}
 	seen := map[string]bool{}
 	for _, m := range mounts {

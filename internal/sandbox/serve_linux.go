@@ -142,7 +142,7 @@ const maxOrder = 128 << 10
 
 // receive waits for the job's order and the mounts of its folders.
 func receive(control *net.UnixConn) (o order, trees []int, err error) {
-	data, oob := make([]byte, maxOrder), make([]byte, unix.CmsgSpace(4*(1+maxMounts+maxTools)))
+	data, oob := make([]byte, maxOrder), make([]byte, unix.CmsgSpace(4*(1+MaxMounts+maxTools)))
 	n, oobn, _, _, err := control.ReadMsgUnix(data, oob)
 	if err != nil {
 		return o, nil, fmt.Errorf("wait for a job: %w", err)

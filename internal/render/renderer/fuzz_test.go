@@ -3,6 +3,8 @@ package renderer
 import (
 	"bytes"
 	"encoding/json"
+	"path"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -91,6 +93,25 @@ func FuzzImage(f *testing.F) {
 		if err == nil {
 			require.NotEmpty(t, image.Name)
 			require.NotEmpty(t, image.NewName+image.NewTag+image.Digest)
+		}
+	})
+}
+
+func FuzzRemote(f *testing.F) {
+	for _, seed := range []string{
+		"https://github.com/kubernetes-sigs/kustomize//examples/multibases/dev/?ref=v1.0.6", "github.com/Liujingfang1/mysql", "git@github.com:owner/repo.git//a?ref=b",
+		"ssh://git@host:22/owner/repo", "https://dev.azure.com/org/project/_git/repo/path?version=main", "git::https://host/a/b.git/c", "https://host", "file:///srv/a//b",
+	} {
+		f.Add("resources", seed)
+	}
+	f.Add("patches", "https://host/patch.yaml")
+	f.Fuzz(func(t *testing.T, field, value string) {
+		need, inside, err := remoteOf(field, value)
+		if err != nil || need == nil {
+			return
+		}
+		if need.URL == "" || path.IsAbs(inside) || inside == ".." || strings.HasPrefix(inside, "../") {
+			t.Fatalf("%q is %+v, %q", value, need, inside)
 		}
 	})
 }
