@@ -34,6 +34,12 @@ func TestAttacksAreRefusedInsideAndSucceedOutside(t *testing.T) {
 	t.Run("as a command", func(t *testing.T) { attacksAreRefused(t, commandOf(t, n), kind{commands: true}) })
 }
 
+// left is what attempts leave where they succeed.
+var (
+	left       = fmt.Sprintf("tidegate-attack-%d", os.Getpid())
+	mountPoint = filepath.Join(os.TempDir(), left)
+)
+
 // attempt makes an attempt in a sandbox.
 type attempt func(t *testing.T, dir, attempt string) (string, error)
 
@@ -81,7 +87,7 @@ func attacksAreRefused(t *testing.T, inside attempt, k kind) {
 	require.NoError(t, os.Symlink(secret, filepath.Join(dir, "link")))
 	require.NoError(t, os.Symlink("/etc/shadow", filepath.Join(dir, "shadow")))
 	loopback := listen(t, "tcp", "127.0.0.1:0")
-	abstract := listen(t, "unix", "@tidegate-attack-test")
+	abstract := listen(t, "unix", "@"+left)
 	path := listen(t, "unix", filepath.Join(dir, "socket"))
 	victim := start(t)
 	for name, a := range map[string]attack{
@@ -99,8 +105,8 @@ func attacksAreRefused(t *testing.T, inside attempt, k kind) {
 		"open a netlink socket":                {attempt: "socket 16 3", optional: true, ownKernel: true},
 		"open an algorithm socket":             {attempt: "socket 38 5", optional: true},
 		"write to the checkout":                {attempt: "write new", commandsMay: true},
-		"write to the root":                    {attempt: "write /tidegate-attack-test"},
-		"write to /dev":                        {attempt: "write /dev/tidegate-attack-test", ownKernel: true},
+		"write to the root":                    {attempt: "write /" + left},
+		"write to /dev":                        {attempt: "write /dev/" + left, ownKernel: true},
 		"open the console":                     {attempt: "open /dev/console", optional: true},
 		"open the memory device":               {attempt: "open /dev/mem", optional: true},
 		"open the kernel log":                  {attempt: "open /dev/kmsg", optional: true},
@@ -119,8 +125,8 @@ func attacksAreRefused(t *testing.T, inside attempt, k kind) {
 		"trace a host process":                 {attempt: fmt.Sprintf("trace %d", victim)},
 		"trace process 1":                      {attempt: "trace 1", noControl: "it would disturb the host's"},
 		"read the memory of process 1":         {attempt: "open /proc/1/mem", optional: true, ownKernel: true},
-		"mount":                                {attempt: "mount /tmp/tidegate-attack-test"},
-		"make a device":                        {attempt: "mknod /tmp/tidegate-attack-test-node"},
+		"mount":                                {attempt: "mount " + mountPoint},
+		"make a device":                        {attempt: "mknod " + mountPoint + "-node"},
 		"execute a program":                    {attempt: "exec /bin/echo", commandsMay: true},
 		"execute itself":                       {attempt: "exec /proc/self/exe", noControl: "it would replace the probe", commandsMay: true, ownKernel: true},
 		"become another user":                  {attempt: "setuid"},
@@ -155,12 +161,12 @@ func control(t *testing.T, dir string, a attack) {
 	if a.noControl != "" {
 		t.Skip("no control: " + a.noControl)
 	}
-	if a.attempt == "mount /tmp/tidegate-attack-test" {
-		require.NoError(t, os.MkdirAll("/tmp/tidegate-attack-test", 0o700))
+	if a.attempt == "mount "+mountPoint {
+		require.NoError(t, os.MkdirAll(mountPoint, 0o700))
 	}
 	t.Cleanup(func() {
-		for _, left := range []string{"/tidegate-attack-test", "/dev/tidegate-attack-test", "/tmp/tidegate-attack-test", "/tmp/tidegate-attack-test-node", filepath.Join(dir, "new")} {
-			_ = os.Remove(left)
+		for _, made := range []string{"/" + left, "/dev/" + left, mountPoint, mountPoint + "-node", filepath.Join(dir, "new")} {
+			_ = os.Remove(made)
 		}
 	})
 	out := outside(t, dir, a.attempt)
