@@ -99,7 +99,7 @@ func inContainer(t *testing.T, dir string, args []string) *exec.Cmd {
 	require.NoError(t, err)
 	binary, err := os.ReadFile(self)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "test"), binary, 0o755)) //nolint:gosec // another user runs it
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "test"), binary, 0o755))
 	bundle := t.TempDir()
 	mounts := []specs.Mount{
 		{Destination: "/proc", Type: "proc", Source: "proc"},
