@@ -19,18 +19,37 @@ func checkCommand(o *options) *cobra.Command {
 		Use:   "check",
 		Short: "Say whether renders can be confined on this host",
 		Long: "Say what this host offers to the sandbox that renders run in, what is missing, and which\n" +
-			"settings its container needs. It ends with 1 when renders cannot be confined.",
+			"settings its container needs. It ends with 1 when renders cannot be confined. It needs no settings file.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			settings, err := config.Load(o.config)
+			if errors.Is(err, config.ErrNoFile) {
+				settings, err = config.Defaults(), nil
+			}
 			if err != nil {
 				return err
 			}
-			return showCheck(cmd.OutOrStdout(), output, sandbox.Check(sandbox.Options{Program: settings.Render.Binary}))
+			findings := sandbox.Check(sandbox.Options{Program: settings.Render.Binary})
+			return showCheck(cmd.OutOrStdout(), output, append(findings, checkGVisor(settings)))
 		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "table", "table or json")
 	return c
+}
+
+// checkGVisor says whether the sandbox of gVisor could be chosen instead.
+func checkGVisor(settings config.Settings) sandbox.Finding {
+	f := sandbox.Finding{Name: "gVisor (optional)", State: sandbox.StateOK}
+	path, err := sandbox.Find(settings.Render.Runsc)
+	switch {
+	case err == nil:
+		f.Detail = path
+	case settings.Render.Sandbox == config.SandboxGVisor:
+		f.State, f.Detail, f.Remedy = sandbox.StateMissing, err.Error(), "install runsc, or name it in render.runsc"
+	default:
+		f.State, f.Detail = sandbox.StateDegraded, "there is no "+settings.Render.Runsc
+	}
+	return f
 }
 
 var errUnconfined = errors.New("renders cannot be confined on this host")
@@ -50,9 +69,7 @@ func showCheck(w io.Writer, output string, findings []sandbox.Finding) error {
 		}
 	case "table":
 		printFindings(w, findings)
-		if missing {
-			_, _ = fmt.Fprintf(w, "\nIn a container the render worker needs:\n\n%s", sandbox.ContainerSettings)
-		}
+		_, _ = fmt.Fprintf(w, "\nIn a container the render worker needs:\n\n%s", sandbox.ContainerSettings)
 	default:
 		return fmt.Errorf("--output %q: it is table or json", output)
 	}

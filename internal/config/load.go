@@ -63,8 +63,14 @@ func locate(path string) (string, error) {
 			return "", fmt.Errorf("look for settings: %w", err)
 		}
 	}
-	return "", fmt.Errorf("no settings file: none of %s is here; name one with --config or %s", strings.Join(places, ", "), envFile)
+	return "", fmt.Errorf("%w: none of %s is here; name one with --config or %s", ErrNoFile, strings.Join(places, ", "), envFile)
 }
+
+// ErrNoFile means that nobody named a settings file and there is none to be found.
+var ErrNoFile = errors.New("no settings file")
+
+// Defaults are the settings of a file that says nothing.
+func Defaults() Settings { return defaults() }
 
 // parse decodes a settings file over the defaults.
 func parse(path string, data []byte) (Settings, document, error) {

@@ -30,13 +30,19 @@ const ContainerSettings = `securityContext:                  # docker run:
   allowPrivilegeEscalation: false # --security-opt no-new-privileges
   capabilities:
     drop: [ALL]                   # --cap-drop ALL
+  # The default profile refuses namespaces.
   seccompProfile:
-    type: Unconfined              # --security-opt seccomp=unconfined (the default profile refuses namespaces)
+    type: Unconfined              # --security-opt seccomp=unconfined
   appArmorProfile:
     type: Unconfined              # --security-opt apparmor=unconfined
-  procMount: Unmasked             # --security-opt systempaths=unconfined (with hostUsers: false; only for plugins that need /proc)
-# On hosts that restrict them, also: sysctl kernel.unprivileged_userns_clone=1 (Debian),
-# kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu).
-# As user 0 with SYS_ADMIN each sandbox has a user id of its own, and cgroups where they are writable.
-# Give this to a worker with --roles render only: it has no credentials of Git or of regions.
+  # Only for plugins that need /proc, and with the pod's hostUsers: false.
+  procMount: Unmasked             # --security-opt systempaths=unconfined
+
+# Hosts that restrict user namespaces must allow them, by sysctl:
+#   kernel.unprivileged_userns_clone=1                (Debian)
+#   kernel.apparmor_restrict_unprivileged_userns=0    (Ubuntu)
+# As user 0 with SYS_ADMIN each sandbox has a user id of its own, and
+# cgroups where they are writable.
+# Give this to a worker with --roles render only: it has no credentials
+# of Git or of regions.
 `
