@@ -21,6 +21,9 @@ func overrideNames(s gitops.Source, app string) []string {
 	return []string{path.Join(s.Path, ".argocd-source.yaml"), path.Join(s.Path, ".argocd-source-"+app+".yaml")}
 }
 
+// maxOverride bounds one of them, in bytes: it is read outside of the sandbox.
+const maxOverride = 256 << 10
+
 // override puts what such files say over a source's options.
 func override(s gitops.Source, tree, app string) (gitops.Source, error) {
 	root, err := os.OpenRoot(tree)
@@ -29,12 +32,19 @@ func override(s gitops.Source, tree, app string) (gitops.Source, error) {
 	}
 	defer func() { _ = root.Close() }()
 	for _, name := range overrideNames(s, app) {
-		text, err := root.ReadFile(name)
+		info, err := root.Stat(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
+		if err == nil && info.Size() > maxOverride {
+			return s, &render.Error{Kind: render.KindTooLarge, File: name, Message: fmt.Sprintf("it has more than %d KiB", maxOverride>>10)}
+		}
+		var text []byte
+		if err == nil {
+			text, err = root.ReadFile(name)
+		}
 		if err != nil {
-			return s, &render.Error{Kind: render.KindPath, File: name, Message: "it cannot be read: " + errors.Unwrap(err).Error()}
+			return s, &render.Error{Kind: render.KindPath, File: name, Message: "it cannot be read: " + err.Error()}
 		}
 		options, problem := catalog.ReadOverride(name, text)
 		if problem != nil {

@@ -413,6 +413,9 @@ func aFileInTheFolderGoesOverTheOptions(t *testing.T, r *rendering) {
 		require.Contains(t, string(data), `"name":"`+want+`"`)
 	}
 	require.Contains(t, r.paths(t, result.Reads), "app/.argocd-source-two.yaml")
+	files["app/.argocd-source.yaml"] = strings.Repeat("# long\n", 50_000)
+	_, err = r.render(t, files, renderTarget("one", "app", nil))
+	require.ErrorContains(t, err, "app/.argocd-source.yaml: it has more than 256 KiB")
 	files["app/.argocd-source.yaml"] = "\nkustomize: {namePrefx: x}\n"
 	_, err = r.render(t, files, renderTarget("one", "app", nil))
 	require.ErrorContains(t, err, "app/.argocd-source.yaml:2: unknown field kustomize.namePrefx; did you mean namePrefix?")

@@ -21,6 +21,7 @@ import (
 const (
 	modulesFile       = ".gitmodules"
 	maxSubmoduleDepth = 8
+	maxModules        = 256 << 10 // bytes of .gitmodules
 )
 
 // exportTree writes the tree of a commit as a tar, with those of its submodules
@@ -94,6 +95,9 @@ func readModules(tree []byte) (map[string]string, error) {
 		}
 		if header.Name != modulesFile {
 			continue
+		}
+		if header.Size > maxModules {
+			return nil, fmt.Errorf("it has more than %d KiB", maxModules>>10)
 		}
 		text, err := io.ReadAll(archive)
 		if err != nil {

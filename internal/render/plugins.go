@@ -103,6 +103,9 @@ func (e *Engine) renderPlugin(ctx context.Context, r Request) (Result, error) {
 	if err := checkFolder(r); err != nil {
 		return Result{Renderer: RendererPlugin}, err
 	}
+	if size := len(strings.Join(r.Plugin.Env, "\n")); size > maxEnvironment {
+		return Result{Renderer: RendererPlugin}, &Error{Kind: KindBuild, File: r.Path, Message: fmt.Sprintf("the environment of the plugin has %d bytes; %d are possible: set less in plugin.env and plugin.parameters", size, maxEnvironment)}
+	}
 	answer, err := e.Sandbox.Run(ctx, e.pluginJob(p, r, p.Commands()...))
 	if err != nil {
 		return Result{Renderer: RendererPlugin}, e.blamePlugin(p, r, err)
@@ -134,6 +137,9 @@ func checkFolder(r Request) error {
 	}
 	return nil
 }
+
+// maxEnvironment bounds what a plugin is told, in bytes.
+const maxEnvironment = 96 << 10
 
 // maxPluginSays is how much people are shown of what a plugin that failed wrote.
 const maxPluginSays = 1000

@@ -1,6 +1,7 @@
 package render_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -63,6 +64,8 @@ func TestWhatIsWrongWithAPluginsRenderIsSaid(t *testing.T) {
 	}
 	_, err := e.Render(t.Context(), render.Request{Tree: dir, Path: "nowhere", Plugin: &render.PluginCall{Name: "chats"}})
 	require.EqualError(t, err, "nowhere: there is no such folder in the repository")
+	_, err = e.Render(t.Context(), render.Request{Tree: dir, Path: "app", Plugin: &render.PluginCall{Name: "chats", Env: []string{"A=" + strings.Repeat("x", 100<<10)}}})
+	require.ErrorContains(t, err, "the environment of the plugin has 102402 bytes")
 	_, err = e.PluginOf(t.Context(), dir, "app", "chat", nil)
 	require.ErrorContains(t, err, "there is no plugin called chat; nearest: chats")
 }
