@@ -87,7 +87,7 @@ func attacksAreRefused(t *testing.T, inside attempt, k kind) {
 	require.NoError(t, os.Symlink(secret, filepath.Join(dir, "link")))
 	require.NoError(t, os.Symlink("/etc/shadow", filepath.Join(dir, "shadow")))
 	loopback := listen(t, "tcp", "127.0.0.1:0")
-	abstract := listen(t, "unix", "@"+left)
+	abstract := listen(t, "unix", "@"+filepath.Base(dir)) // a name is free only when no child of this process holds it
 	path := listen(t, "unix", filepath.Join(dir, "socket"))
 	victim := start(t)
 	for name, a := range map[string]attack{
