@@ -12,14 +12,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-git/go-git/v5/config"
-
 	"github.com/tidegate/tidegate/internal/git"
 	"github.com/tidegate/tidegate/internal/gitops"
 )
 
 const (
-	modulesFile       = ".gitmodules"
 	maxSubmoduleDepth = 8
 	maxModules        = 256 << 10 // bytes of .gitmodules
 )
@@ -37,7 +34,7 @@ func (s *Source) exportTree(ctx context.Context, repoURL, commit string, depth i
 	}
 	modules, err := readModules(tree.Bytes())
 	if err != nil {
-		return nil, submoduleError(repoURL, commit, modulesFile+" cannot be read: "+err.Error())
+		return nil, submoduleError(repoURL, commit, git.ModulesFile+" cannot be read: "+err.Error())
 	}
 	commits, err := s.Mirrors.TreeHashes(ctx, repoURL, commit, done.Submodules)
 	if err != nil {
@@ -47,7 +44,7 @@ func (s *Source) exportTree(ctx context.Context, repoURL, commit string, depth i
 	for _, at := range done.Submodules {
 		from, ok := modules[at]
 		if !ok {
-			return nil, submoduleError(repoURL, commit, fmt.Sprintf("the submodule %s is not in %s; add it there, or remove it", at, modulesFile))
+			return nil, submoduleError(repoURL, commit, fmt.Sprintf("the submodule %s is not in %s; add it there, or remove it", at, git.ModulesFile))
 		}
 		inner, err := s.exportSubmodule(ctx, repoURL, from, commits[at], depth)
 		if err != nil {
@@ -93,7 +90,7 @@ func readModules(tree []byte) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if header.Name != modulesFile {
+		if header.Name != git.ModulesFile {
 			continue
 		}
 		if header.Size > maxModules {
@@ -103,15 +100,7 @@ func readModules(tree []byte) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		modules := config.NewModules()
-		if err := modules.Unmarshal(text); err != nil {
-			return nil, err
-		}
-		urls := map[string]string{}
-		for _, m := range modules.Submodules {
-			urls[path.Clean(m.Path)] = m.URL
-		}
-		return urls, nil
+		return git.ReadModules(text)
 	}
 }
 
