@@ -16,8 +16,9 @@ import (
 
 // Native runs jobs in slots: processes of the slot program, each in namespaces
 // of its own, started ahead, used once and replaced. A job runs the handler that
-// the slot program gave to ServeSlot; it reaches no network, no process and no
-// file of the host but the job's folder, which it can only read.
+// the slot program gave to ServeSlot, or its commands; neither reaches a network, a
+// process or a file of the host but the job's folders and tools, which it can only
+// read.
 type Native struct {
 	options Options
 	program *os.File
