@@ -23,9 +23,6 @@ type attack struct {
 	optional    bool
 	noControl   string
 	commandsMay bool
-	// ownKernel is what succeeds in gVisor and reaches nothing of the host: its kernel
-	// is the sandbox's own.
-	ownKernel bool
 }
 
 func TestAttacksAreRefusedInsideAndSucceedOutside(t *testing.T) {
@@ -76,7 +73,7 @@ func probeRoot(t *testing.T) string {
 }
 
 // kind is how an attempt is made.
-type kind struct{ commands, gvisor bool }
+type kind struct{ commands bool }
 
 func attacksAreRefused(t *testing.T, inside attempt, k kind) {
 	dir, err := os.MkdirTemp("", "") // short enough for the path of a socket
@@ -102,20 +99,20 @@ func attacksAreRefused(t *testing.T, inside attempt, k kind) {
 		"connect to a socket in the checkout":  {attempt: "connect unix " + path},
 		"open a packet socket":                 {attempt: "socket 17 3", optional: true},
 		"open a vsock socket":                  {attempt: "socket 40 1", optional: true},
-		"open a netlink socket":                {attempt: "socket 16 3", optional: true, ownKernel: true},
+		"open a netlink socket":                {attempt: "socket 16 3", optional: true},
 		"open an algorithm socket":             {attempt: "socket 38 5", optional: true},
 		"write to the checkout":                {attempt: "write new", commandsMay: true},
 		"write to the root":                    {attempt: "write /" + left},
-		"write to /dev":                        {attempt: "write /dev/" + left, ownKernel: true},
+		"write to /dev":                        {attempt: "write /dev/" + left},
 		"open the console":                     {attempt: "open /dev/console", optional: true},
 		"open the memory device":               {attempt: "open /dev/mem", optional: true},
 		"open the kernel log":                  {attempt: "open /dev/kmsg", optional: true},
-		"open a terminal":                      {attempt: "open /dev/ptmx", ownKernel: true},
+		"open a terminal":                      {attempt: "open /dev/ptmx"},
 		"list host processes":                  {attempt: fmt.Sprintf("list /proc/%d", victim)},
-		"list processes":                       {attempt: "list /proc", commandsMay: true, ownKernel: true},
-		"read the environment of process 1":    {attempt: "read /proc/1/environ", optional: true, ownKernel: true},
-		"see the files of process 1":           {attempt: "list /proc/1/fd", optional: true, ownKernel: true},
-		"see the root of process 1":            {attempt: "list /proc/1/root", optional: true, ownKernel: true},
+		"list processes":                       {attempt: "list /proc", commandsMay: true},
+		"read the environment of process 1":    {attempt: "read /proc/1/environ", optional: true},
+		"see the files of process 1":           {attempt: "list /proc/1/fd", optional: true},
+		"see the root of process 1":            {attempt: "list /proc/1/root", optional: true},
 		"load a kernel module":                 {attempt: "open /proc/sys/kernel/modprobe", optional: true},
 		"leave by another namespace":           {attempt: "open /proc/1/ns/mnt", optional: true, noControl: "it is not opened for writing"},
 		"unshare":                              {attempt: "unshare"},
@@ -124,15 +121,15 @@ func attacksAreRefused(t *testing.T, inside attempt, k kind) {
 		"signal a host process":                {attempt: fmt.Sprintf("signal %d", victim)},
 		"trace a host process":                 {attempt: fmt.Sprintf("trace %d", victim)},
 		"trace process 1":                      {attempt: "trace 1", noControl: "it would disturb the host's"},
-		"read the memory of process 1":         {attempt: "open /proc/1/mem", optional: true, ownKernel: true},
+		"read the memory of process 1":         {attempt: "open /proc/1/mem", optional: true},
 		"mount":                                {attempt: "mount " + mountPoint},
 		"make a device":                        {attempt: "mknod " + mountPoint + "-node"},
 		"execute a program":                    {attempt: "exec /bin/echo", commandsMay: true},
-		"execute itself":                       {attempt: "exec /proc/self/exe", noControl: "it would replace the probe", commandsMay: true, ownKernel: true},
+		"execute itself":                       {attempt: "exec /proc/self/exe", noControl: "it would replace the probe", commandsMay: true},
 		"become another user":                  {attempt: "setuid"},
 		"make a user namespace":                {attempt: "userns", optional: true},
 		"start a process":                      {attempt: "fork", commandsMay: true},
-		"use the kernel's keyrings":            {attempt: "keyctl", optional: true, ownKernel: true},
+		"use the kernel's keyrings":            {attempt: "keyctl", optional: true},
 		"use userfaultfd":                      {attempt: "userfaultfd", optional: true},
 		"use io_uring":                         {attempt: "io_uring", optional: true},
 		"load a BPF map":                       {attempt: "bpf", optional: true},
@@ -144,9 +141,6 @@ func attacksAreRefused(t *testing.T, inside attempt, k kind) {
 		}
 		t.Run(name, func(t *testing.T) {
 			out, err := inside(t, dir, a.attempt)
-			if k.gvisor && a.ownKernel {
-				t.Skip("in gVisor it reaches the sandbox's own kernel only: " + out)
-			}
 			require.NoError(t, err)
 			require.Regexp(t, "^refused: ", out)
 			t.Log(out)

@@ -45,10 +45,8 @@ func (o order) prepareCommands() (places []string, err error) {
 	// Containers often hide parts of /proc; nobody in there may mount another one
 	// then. Most commands do without.
 	if unix.Mount("proc", procDir, "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "") == nil {
-		for name, target := range map[string]string{"fd": "fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"} {
-			if err := os.Symlink("/proc/self/"+target, "/dev/"+name); err != nil {
-				return nil, fmt.Errorf("make /dev/%s: %w", name, err)
-			}
+		if err := linkStreams("/dev"); err != nil {
+			return nil, err
 		}
 	}
 	return places, nil

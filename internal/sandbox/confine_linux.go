@@ -21,6 +21,9 @@ func confine(o order) error {
 	if err := setRlimits(o); err != nil {
 		return err
 	}
+	if err := prctlAll(unix.PR_SET_SECUREBITS, lockedSecurebits); err != nil {
+		return fmt.Errorf("lock the securebits: %w", err)
+	}
 	if err := dropCapabilities(); err != nil {
 		return err
 	}
@@ -36,14 +39,19 @@ func confine(o order) error {
 	if err := landlock.V6.BestEffort().Restrict(paths...); err != nil {
 		return fmt.Errorf("restrict by Landlock: %w", err)
 	}
-	if len(o.Commands) > 0 {
-		// Whom a command could trace, by /proc too, it cannot if that is not dumpable.
-		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-			return fmt.Errorf("hide this process from commands: %w", err)
-		}
-		return loadSeccomp(commandsPolicy)
+	return confineCalls(len(o.Commands) > 0)
+}
+
+// confineCalls leaves the system calls that commands or a handler need.
+func confineCalls(commands bool) error {
+	if !commands {
+		return loadSeccomp(handlerPolicy)
 	}
-	return loadSeccomp(handlerPolicy)
+	// Whom a command could trace, by /proc too, it cannot if that is not dumpable.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("hide this process from commands: %w", err)
+	}
+	return loadSeccomp(commandsPolicy)
 }
 
 // setRlimits bounds this process. RLIMIT_DATA and RLIMIT_NPROC stay open where
@@ -69,9 +77,6 @@ func setRlimits(o order) error {
 }
 
 func dropCapabilities() error {
-	if err := prctlAll(unix.PR_SET_SECUREBITS, lockedSecurebits); err != nil {
-		return fmt.Errorf("lock the securebits: %w", err)
-	}
 	for c := uintptr(0); c < 64; c++ {
 		err := prctlAll(unix.PR_CAPBSET_DROP, c)
 		if errors.Is(err, unix.EINVAL) {

@@ -46,8 +46,8 @@ type GVisorOptions struct {
 
 const (
 	defaultContainers = 30
-	// Each process of a container takes one of the host's, which the cgroup counts;
-	// threads take none, and are bounded by memory alone. sentryMemory and sentryThreads are what gVisor itself takes of a job's limits.
+	// sentryMemory and sentryThreads are what gVisor itself takes of a job's limits.
+	// The cgroup counts a process of the host for each of the container.
 	sentryMemory  = 96 << 20
 	sentryThreads = 64
 )
@@ -330,17 +330,21 @@ func (c *container) write() error {
 }
 
 func (c *container) writeSpec(args []string, mounts []specs.Mount) error {
-	none := &specs.LinuxCapabilities{}
+	processes := uint64(c.job.Limits.withDefaults().Processes) //nolint:gosec // positive since withDefaults
+	// It gives them up when it has closed itself off (confineContained).
+	first := []string{"CAP_SYS_ADMIN", "CAP_SETPCAP"}
 	spec := specs.Spec{
 		Version: specs.Version,
 		Root:    &specs.Root{Path: "rootfs", Readonly: true},
 		Process: &specs.Process{
-			Args: args, Cwd: workDir, NoNewPrivileges: true, Capabilities: none,
+			Args: args, Cwd: workDir, NoNewPrivileges: true, Capabilities: &specs.LinuxCapabilities{Bounding: first, Effective: first, Permitted: first},
 			Env: []string{
 				"PATH=", "HOME=/nonexistent", "TMPDIR=/tmp", "LANG=C.UTF-8", MountsVariable + "=" + mountsDir,
 				fmt.Sprintf("GOMEMLIMIT=%d", c.job.Limits.withDefaults().Memory/4*3),
 			},
+			// In gVisor that bounds the threads of this container, which no cgroup counts.
 			Rlimits: []specs.POSIXRlimit{
+				{Type: "RLIMIT_NPROC", Hard: processes, Soft: processes},
 				{Type: "RLIMIT_CORE"}, {Type: "RLIMIT_NOFILE", Hard: maxOpenFiles, Soft: maxOpenFiles},
 			},
 		},
@@ -369,7 +373,7 @@ func (c *container) explain(cause, err error, stderr *tail) error {
 		e.Kind, e.Detail = ErrTimeout, "after "+limits.Wall.String()
 	case c.group.ranOut() || ranOut(stderr.begin()) || ranOut(text) || commands && says(text, outOfMemory):
 		e.Kind, e.Detail = ErrMemoryLimit, fmt.Sprintf("the limit is %d MiB", limits.Memory>>20)
-	case c.group.refused() || commands && says(text, cannotFork):
+	case c.group.refused() || strings.Contains(stderr.begin(), cannotThread) || commands && says(text, cannotFork):
 		e.Kind, e.Detail = ErrProcessLimit, fmt.Sprintf("the limit is %d", limits.Processes)
 	case errors.As(err, &ended) && ended.ExitCode() == exitTmpFull || commands && says(text, noSpace):
 		e.Kind, e.Detail = ErrTmpLimit, fmt.Sprintf("the limit is %d MiB", limits.Tmp>>20)

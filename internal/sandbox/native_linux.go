@@ -237,7 +237,7 @@ func (s *slot) explain(job Job, cause error) error {
 		e.Kind, e.Detail = ErrTimeout, "after "+limits.Wall.String()
 	case !s.group.isSet() && strings.HasPrefix(first, runtimeFault), s.group.ranOut() || ranOut(first) || ranOut(stderr) || len(job.Commands) > 0 && says(stderr, outOfMemory):
 		e.Kind, e.Detail = ErrMemoryLimit, fmt.Sprintf("the limit is %d MiB", limits.Memory>>20)
-	case s.group.refused() || strings.Contains(first, "failed to create new OS thread") || len(job.Commands) > 0 && says(stderr, cannotFork):
+	case s.group.refused() || strings.Contains(first, cannotThread) || len(job.Commands) > 0 && says(stderr, cannotFork):
 		e.Kind, e.Detail = ErrProcessLimit, fmt.Sprintf("the limit is %d", limits.Processes)
 	case state.ExitCode() == exitTmpFull || len(job.Commands) > 0 && says(stderr, noSpace):
 		e.Kind, e.Detail = ErrTmpLimit, fmt.Sprintf("the limit is %d MiB", limits.Tmp>>20)
@@ -248,6 +248,9 @@ func (s *slot) explain(job Job, cause error) error {
 // runtimeFault is how Go's runtime sometimes ends when a resource limit leaves it
 // without memory: no code of the handler can end this way.
 const runtimeFault = "SIGSEGV: segmentation violation"
+
+// cannotThread is how Go's runtime ends when it is refused a thread.
+const cannotThread = "failed to create new OS thread"
 
 // How shells and other programs say that they meet a resource limit.
 var (

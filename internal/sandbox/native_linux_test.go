@@ -136,9 +136,6 @@ func limitsHold(t *testing.T, n runner) {
 		"fail":    {sandbox.Limits{}, sandbox.ErrCrashed, "crashed: exit status 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, isGVisor := n.(*sandbox.GVisor); isGVisor && name == "threads" {
-				t.Skip("gVisor bounds threads by their memory only")
-			}
 			_, err := inside(t, n, t.TempDir(), name, c.limits)
 			require.ErrorIs(t, err, c.kind, stderrOf(err))
 			require.ErrorContains(t, err, c.text)

@@ -37,10 +37,8 @@ func buildRoot(keepOld bool) error {
 			return fmt.Errorf("make the new root: %w", err)
 		}
 	}
-	for _, name := range devices {
-		if err := bindDevice("/dev/"+name, base+"/dev/"+name); err != nil {
-			return err
-		}
+	if err := makeDevices(base + "/dev"); err != nil {
+		return err
 	}
 	if err := unix.Chdir(base); err != nil {
 		return err
@@ -63,12 +61,27 @@ func buildRoot(keepOld bool) error {
 	return unix.Chdir("/")
 }
 
-func bindDevice(from, to string) error {
-	if err := os.WriteFile(to, nil, 0o600); err != nil {
-		return fmt.Errorf("make the place of %s: %w", from, err)
+// makeDevices puts the devices into a folder.
+func makeDevices(dir string) error {
+	for _, name := range devices {
+		from, to := "/dev/"+name, dir+"/"+name
+		if err := os.WriteFile(to, nil, 0o600); err != nil {
+			return fmt.Errorf("make the place of %s: %w", from, err)
+		}
+		if err := unix.Mount(from, to, "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("bind %s: %w", from, err)
+		}
 	}
-	if err := unix.Mount(from, to, "", unix.MS_BIND, ""); err != nil {
-		return fmt.Errorf("bind %s: %w", from, err)
+	return nil
+}
+
+// linkStreams makes the links to a process's own streams that programs look for in
+// /dev.
+func linkStreams(dir string) error {
+	for name, target := range map[string]string{"fd": "fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"} {
+		if err := os.Symlink("/proc/self/"+target, dir+"/"+name); err != nil {
+			return fmt.Errorf("make /dev/%s: %w", name, err)
+		}
 	}
 	return nil
 }
