@@ -345,7 +345,8 @@ func (c *container) writeSpec(args []string, mounts []specs.Mount) error {
 			// In gVisor that bounds the threads of this container, which no cgroup counts.
 			Rlimits: []specs.POSIXRlimit{
 				{Type: "RLIMIT_NPROC", Hard: processes, Soft: processes},
-				{Type: "RLIMIT_CORE"}, {Type: "RLIMIT_NOFILE", Hard: maxOpenFiles, Soft: maxOpenFiles},
+				{Type: "RLIMIT_CORE"},
+				{Type: "RLIMIT_NOFILE", Hard: maxOpenFiles, Soft: maxOpenFiles},
 			},
 		},
 		Hostname: "slot",
