@@ -41,9 +41,12 @@ type RolloutRef struct {
 	Number   int    `json:"number"`
 }
 
+// String names a rollout: project/delivery/stage#number.
+func (r RolloutRef) String() string { return fmt.Sprintf("%s/%s#%d", r.Delivery, r.Stage, r.Number) }
+
 // caller is what a region's audit log shows.
 func (r RolloutRef) caller(ctx context.Context) string {
-	return fmt.Sprintf("rollout=%s/%s#%d attempt=%d", r.Delivery, r.Stage, r.Number, activity.GetInfo(ctx).Attempt)
+	return fmt.Sprintf("rollout=%s attempt=%d", r, activity.GetInfo(ctx).Attempt)
 }
 
 // PlanInput names a bundle and the target that it is for.
@@ -76,7 +79,7 @@ func (r *Region) plan(ctx context.Context, in PlanInput) (summary gitops.PlanSum
 	if err != nil {
 		return summary, fmt.Errorf("read the bundle of %s: %w", in.Target.Name, err)
 	}
-	plan, err := region.Plan(kube.WithCaller(ctx, in.Rollout.caller(ctx)), kube.PlanInput{Target: in.Target, Bundle: bundle, Digest: in.Bundle.Digest, MAC: r.MAC})
+	plan, err := region.Plan(kube.WithCaller(ctx, in.Rollout.caller(ctx)), kube.PlanInput{Target: in.Target, Bundle: bundle, Digest: in.Bundle.Digest, MAC: r.MAC, Rollout: in.Rollout.String()})
 	if err != nil {
 		return summary, err
 	}

@@ -18,6 +18,9 @@ type WaitInput struct {
 	Step     int           `json:"step"`
 	Deadline time.Duration `json:"deadline"`
 	Rollout  RolloutRef    `json:"rollout"`
+	// Yield says that nobody wants the outcome any more: the wait ends as soon as no
+	// hook is at work.
+	Yield bool `json:"yield,omitempty"`
 }
 
 // WaitResult is how a wait has ended: Healthy, or with the objects that are not.
@@ -58,7 +61,7 @@ func (r *Region) wait(ctx context.Context, in WaitInput) (WaitResult, error) {
 		}
 	}
 	outcome, err := region.Wait(kube.WithCaller(ctx, in.Rollout.caller(ctx)), kube.WaitInput{
-		Plan: plan, Step: in.Step, Records: records, Deadline: in.Deadline,
+		Plan: plan, Step: in.Step, Records: records, Deadline: in.Deadline, Yield: in.Yield,
 		Progress: func(message string) { said.Store(message) },
 	})
 	if err != nil {

@@ -115,10 +115,10 @@ func (r *rollout) openPruneGate(ctx workflow.Context) {
 }
 
 // passPruneGate waits until a prune above the deletion budget is approved.
-func (t *target) passPruneGate(ctx workflow.Context) bool {
+func (t *target) passPruneGate(ctx workflow.Context) ending {
 	r := t.rollout
 	if t.plan.PruneNeedsApproval == "" || r.pruneApproved(ctx) {
-		return true
+		return ending{}
 	}
 	t.move(gitops.TargetPruneGate)
 	t.status.Message = t.plan.PruneNeedsApproval
@@ -130,13 +130,12 @@ func (t *target) passPruneGate(ctx workflow.Context) bool {
 	switch gate.State {
 	case GateStateOpen:
 		t.status.Message = ""
-		return true
+		return ending{}
 	case GateStateRejected:
-		t.settle(ctx, gitops.TargetFailed, "the prune was rejected by "+gate.By)
+		return ending{phase: gitops.TargetFailed, message: "the prune was rejected by " + gate.By}
 	default:
-		t.settle(ctx, gitops.TargetStopped, "stopped before the prune")
+		return ending{phase: gitops.TargetStopped, message: "stopped before the prune"}
 	}
-	return false
 }
 
 // pruneApproved says whether the plan in hand may prune. Before version 1 no plan

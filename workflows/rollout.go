@@ -44,6 +44,7 @@ type rollout struct {
 	// stop is why the rollout was asked to end; stopPhase is what it ends as.
 	stop      string
 	stopPhase gitops.Phase
+	aborted   bool // hooks that are at work do not matter either
 	approved  map[string]string // gate → plan digest it was approved with
 	reports   int64             // how often the Delivery was told
 }
@@ -70,6 +71,7 @@ func (r *rollout) ended() bool { return r.stop != "" }
 
 // end asks the rollout to stop at its next safe point. The first reason stands.
 func (r *rollout) end(phase gitops.Phase, reason string) {
+	r.aborted = r.aborted || phase == gitops.PhaseAborted
 	if r.stop == "" {
 		r.stop, r.stopPhase = reason, phase
 	}

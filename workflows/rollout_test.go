@@ -28,6 +28,7 @@ type fleet struct {
 	wait    func(context.Context, activities.WaitInput) (activities.WaitResult, error)
 	mu      sync.Mutex // activities run beside each other
 	written []string
+	ended   []activities.FinishInput
 	reports []promotion.Event
 }
 
@@ -55,6 +56,12 @@ func newFleet(t *testing.T) *fleet {
 	})
 	f.env.OnActivity(region.Wait, mock.Anything, mock.Anything).Return(func(ctx context.Context, in activities.WaitInput) (activities.WaitResult, error) {
 		return f.wait(ctx, in)
+	})
+	f.env.OnActivity(region.Finish, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.FinishInput) (activities.FinishResult, error) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.ended = append(f.ended, in)
+		return activities.FinishResult{}, nil
 	})
 	f.env.OnActivity(keeper.SaveRecord, mock.Anything, mock.Anything, mock.Anything).Return(nil)
 	f.env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, mock.Anything, workflows.SignalEvent, mock.Anything).Return(func(_, _, _, _ string, payload any) error {

@@ -199,6 +199,20 @@ func waitStep(ctx workflow.Context, in activities.WaitInput, step gitops.Step) (
 	return result, err
 }
 
+// finishTarget ends the hooks of a target whose plan has come to its end.
+func finishTarget(ctx workflow.Context, in activities.FinishInput) (lost string, err error) {
+	name := in.Target.Region
+	call := regionCall{
+		region: name, queue: activities.RegionQueue(name), heartbeat: writeTimeout, limit: time.Minute, total: 5 * time.Minute,
+		summary: in.Target.Name + ": end its hooks",
+	}
+	var result activities.FinishResult
+	if lost, err = call.run(ctx, region.Finish, in, &result); lost == "" {
+		lost = result.Unreachable
+	}
+	return lost, err
+}
+
 func probeRegion(ctx workflow.Context, name string) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: activities.RegionWaitQueue(name), StartToCloseTimeout: 10 * 365 * 24 * time.Hour,

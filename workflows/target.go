@@ -58,10 +58,10 @@ func (t *target) makePlan(ctx workflow.Context) {
 	plan, err := planTarget(ctx, t.ref(), t.TargetInput)
 	switch {
 	case err != nil:
-		t.fail(ctx, err)
+		t.settle(ctx, failed(err))
 		return
 	case plan.Unreachable != "":
-		t.lose(ctx, plan.Unreachable)
+		t.settle(ctx, lost(plan.Unreachable))
 		return
 	}
 	t.plan = plan
@@ -81,81 +81,140 @@ func (r *rollout) deliverTargets(ctx workflow.Context) {
 	r.mark(ctx, "healthy")
 }
 
-// deliver walks one target's steps: apply, wait until healthy, next. Before each
-// step it looks whether it should stop: nothing is being written then.
+// deliver walks one target's steps, and what follows when they fail; then it ends
+// their hooks, whatever has become of them.
 func (t *target) deliver(ctx workflow.Context) {
-	for i, step := range t.plan.Steps {
-		t.status.Step, t.status.Wave = i, fmt.Sprintf("%s wave %d", step.Phase, step.Wave)
-		if step.Phase == gitops.Prune && !t.passPruneGate(ctx) {
-			return
-		}
-		if t.rollout.ended() {
-			t.settle(ctx, gitops.TargetStopped, "stopped before "+t.status.Wave)
-			return
-		}
-		if !t.walkStep(ctx, i, step) {
-			return
-		}
+	end := t.walk(ctx, func(s gitops.Step) bool { return s.Phase != gitops.SyncFail })
+	step, wave := t.status.Step, t.status.Wave
+	if end.phase == gitops.TargetFailed {
+		end.follow(t.walk(ctx, func(s gitops.Step) bool { return s.Phase == gitops.SyncFail }))
 	}
-	t.status.Step, t.status.Wave, t.status.Health = len(t.plan.Steps), "", gitops.Healthy
-	message := ""
-	if t.plan.Kept > 0 {
-		message = fmt.Sprintf("%d objects that are no longer declared stay: pruning is not allowed", t.plan.Kept)
+	t.status.Step, t.status.Wave = step, wave
+	if t.plan.Hooks > 0 {
+		end = t.endHooks(ctx, end)
 	}
-	t.settle(ctx, gitops.TargetHealthy, message)
+	t.settle(ctx, end)
 }
 
-// walkStep applies one step and waits for it; it is false when the target goes
-// no further.
-func (t *target) walkStep(ctx workflow.Context, i int, step gitops.Step) bool {
+// ending is how a target's way ends.
+type ending struct {
+	phase   gitops.TargetPhase // empty where it goes on
+	message string
+	health  gitops.HealthStatus // where it is told
+	issues  []gitops.ObjectIssue
+}
+
+func (e ending) isFinal() bool { return e.phase != "" }
+
+// follow adds how the SyncFail hooks went to why they ran.
+func (e *ending) follow(after ending) {
+	if after.phase != gitops.TargetHealthy {
+		e.message += "; the SyncFail hooks did not end well either: " + after.message
+		e.issues = append(e.issues, after.issues...)
+	}
+}
+
+// walk walks the steps that match: apply, wait until healthy, next. Before each it
+// looks whether it should stop: nothing is being written then.
+func (t *target) walk(ctx workflow.Context, match func(gitops.Step) bool) ending {
+	for i, step := range t.plan.Steps {
+		if !match(step) {
+			continue
+		}
+		t.status.Step, t.status.Wave = i, fmt.Sprintf("%s wave %d", step.Phase, step.Wave)
+		if step.Phase == gitops.Prune {
+			if end := t.passPruneGate(ctx); end.isFinal() {
+				return end
+			}
+		}
+		if t.rollout.ended() && step.Phase != gitops.SyncFail {
+			return ending{phase: gitops.TargetStopped, message: "stopped before " + t.status.Wave}
+		}
+		if end := t.walkStep(ctx, i, step); end.isFinal() {
+			return end
+		}
+	}
+	end := ending{phase: gitops.TargetHealthy, health: gitops.Healthy}
+	if t.plan.Kept > 0 {
+		end.message = fmt.Sprintf("%d objects that are no longer declared stay: pruning is not allowed", t.plan.Kept)
+	}
+	return end
+}
+
+// walkStep applies one step and waits for it.
+func (t *target) walkStep(ctx workflow.Context, i int, step gitops.Step) ending {
 	records := ""
 	if step.Apply > 0 {
 		t.move(gitops.TargetApplying)
 		t.begun = true
 		result, err := applyStep(ctx, activities.ApplyInput{Target: t.Target, Plan: t.plan.Artifact, Step: i, Rollout: t.ref()}, step)
 		if err != nil {
-			return t.fail(ctx, err)
+			return failed(err)
 		}
 		if result.Unreachable != "" {
-			return t.lose(ctx, result.Unreachable)
+			return lost(result.Unreachable)
 		}
 		if len(result.Failures) > 0 {
-			return t.reject(ctx, result.Failures)
+			return rejected("", result.Failures)
 		}
 		records = result.Records
 	}
 	if step.Wait == 0 {
-		return true
+		return ending{}
 	}
 	t.move(gitops.TargetWaiting)
-	return t.await(ctx, i, step, records)
+	return t.await(ctx, step, activities.WaitInput{Target: t.Target, Plan: t.plan.Artifact, Step: i, Records: records, Deadline: deadline, Rollout: t.ref()})
 }
 
-// await waits for a step's objects to be healthy. A request to stop ends the
-// wait at once: waiting is a safe point, so that a release which never gets
-// healthy does not block the one that mends it.
-func (t *target) await(ctx workflow.Context, i int, step gitops.Step, records string) bool {
+// await waits for a step's objects to be healthy. A request to stop ends the wait
+// at once: waiting is a safe point, so that a release which never gets healthy
+// does not block the one that mends it. Hooks that are at work are let to end,
+// unless the rollout is aborted.
+func (t *target) await(ctx workflow.Context, step gitops.Step, in activities.WaitInput) ending {
+	end := t.awaitUntil(ctx, step, in, t.rollout.ended)
+	if step.Hooks > 0 && end.phase == gitops.TargetStopped && !t.rollout.aborted {
+		in.Yield = true
+		end = t.awaitUntil(ctx, step, in, func() bool { return t.rollout.aborted })
+	}
+	return end
+}
+
+func (t *target) awaitUntil(ctx workflow.Context, step gitops.Step, in activities.WaitInput, stop func() bool) ending {
 	ctx, cancel := workflow.WithCancel(ctx)
 	defer cancel()
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		if workflow.Await(ctx, t.rollout.ended) == nil {
+		if workflow.Await(ctx, stop) == nil {
 			cancel()
 		}
 	})
-	result, err := waitStep(ctx, activities.WaitInput{Target: t.Target, Plan: t.plan.Artifact, Step: i, Records: records, Deadline: deadline, Rollout: t.ref()}, step)
+	result, err := waitStep(ctx, in, step)
 	switch {
-	case err != nil && t.rollout.ended():
-		t.settle(ctx, gitops.TargetStopped, "left while "+t.status.Wave+" was not healthy")
-		return false
+	case err != nil && stop(), in.Yield && result.Health == gitops.Progressing:
+		return ending{phase: gitops.TargetStopped, message: "left while " + t.status.Wave + " was not healthy"}
 	case err != nil:
-		return t.fail(ctx, err)
+		return failed(err)
 	case result.Unreachable != "":
-		return t.lose(ctx, result.Unreachable)
+		return lost(result.Unreachable)
 	case result.Health != gitops.Healthy:
-		t.status.Health = result.Health
-		return t.reject(ctx, result.Issues)
+		return rejected(result.Health, result.Issues)
 	}
-	return true
+	return ending{}
+}
+
+// endHooks ends the hooks of the plan. That this fails does not hide how the target
+// ended.
+func (t *target) endHooks(ctx workflow.Context, end ending) ending {
+	delivered := end.phase == gitops.TargetHealthy
+	gone, err := finishTarget(ctx, activities.FinishInput{Target: t.Target, Plan: t.plan.Artifact, Rollout: t.ref(), Delivered: delivered})
+	switch {
+	case gone != "" && delivered:
+		return lost(gone)
+	case err != nil && delivered:
+		return failed(err)
+	case err != nil:
+		end.message += "; its hooks could not be ended: " + explain(err)
+	}
+	return end
 }
 
 func (t *target) ref() activities.RolloutRef {
@@ -168,23 +227,23 @@ func (t *target) move(phase gitops.TargetPhase) {
 }
 
 // settle is where a target's way ends.
-func (t *target) settle(ctx workflow.Context, phase gitops.TargetPhase, message string) {
-	t.status.Phase, t.status.Message = phase, message
+func (t *target) settle(ctx workflow.Context, end ending) {
+	t.status.Phase, t.status.Message, t.status.Issues = end.phase, end.message, end.issues
+	if end.health != "" {
+		t.status.Health = end.health
+	}
+	if end.phase == gitops.TargetHealthy {
+		t.status.Step, t.status.Wave = len(t.plan.Steps), ""
+	}
 	t.rollout.settled(ctx)
 }
 
-func (t *target) fail(ctx workflow.Context, err error) bool {
-	t.settle(ctx, gitops.TargetFailed, explain(err))
-	return false
-}
+func failed(err error) ending { return ending{phase: gitops.TargetFailed, message: explain(err)} }
 
-func (t *target) lose(ctx workflow.Context, reason string) bool {
-	t.settle(ctx, gitops.TargetUnreachable, reason)
-	return false
-}
+func lost(reason string) ending { return ending{phase: gitops.TargetUnreachable, message: reason} }
 
-func (t *target) reject(ctx workflow.Context, issues []gitops.ObjectIssue) bool {
-	t.status.Issues = issues
+// rejected is an end by objects that the region refuses, or that do not get healthy.
+func rejected(health gitops.HealthStatus, issues []gitops.ObjectIssue) ending {
 	message := "not healthy"
 	if len(issues) > 0 {
 		message = issues[0].Object + ": " + issues[0].Message
@@ -192,8 +251,7 @@ func (t *target) reject(ctx workflow.Context, issues []gitops.ObjectIssue) bool 
 			message += fmt.Sprintf(" (and %d more)", more)
 		}
 	}
-	t.settle(ctx, gitops.TargetFailed, message)
-	return false
+	return ending{phase: gitops.TargetFailed, message: message, health: health, issues: issues}
 }
 
 // forEach runs one coroutine per target and waits for all of them: an error of

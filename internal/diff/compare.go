@@ -20,6 +20,10 @@ type Record struct {
 	Desired         string `json:"desired,omitempty"` // keyed digest of what was applied
 	Owned           string `json:"owned,omitempty"`   // keyed digest of the fields that we own
 	Wave            int    `json:"wave,omitempty"`
+	// Hook is what the runs of one hook have in common (manifest.Object.HookID), and
+	// Run which of them this is; both are empty for what is no hook.
+	Hook string `json:"hook,omitempty"`
+	Run  string `json:"run,omitempty"`
 }
 
 // Desired is one object of a bundle.
@@ -53,6 +57,7 @@ type Action string
 const (
 	Create    Action = "create"
 	Change    Action = "change"
+	Run       Action = "run" // a hook
 	Unchanged Action = "unchanged"
 	Look      Action = "look"   // its resourceVersion has moved: read it whole, then compare again
 	Prune     Action = "prune"  // ours, and no longer wanted

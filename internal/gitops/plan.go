@@ -11,13 +11,22 @@ import (
 // StepPhase is the part of a sync that a step belongs to, in Argo CD's words.
 type StepPhase string
 
-// The phases of a sync, in order.
+// The phases of a sync, in order; SyncFail is entered when one of them fails, the
+// last two belong to the deletion of a target.
 const (
-	PreSync  StepPhase = "PreSync"
-	Sync     StepPhase = "Sync"
-	Prune    StepPhase = "Prune"
-	PostSync StepPhase = "PostSync"
+	PreSync    StepPhase = "PreSync"
+	Sync       StepPhase = "Sync"
+	Prune      StepPhase = "Prune"
+	PostSync   StepPhase = "PostSync"
+	SyncFail   StepPhase = "SyncFail"
+	PreDelete  StepPhase = "PreDelete"
+	PostDelete StepPhase = "PostDelete"
 )
+
+var phaseRank = map[StepPhase]int{PreSync: 0, Sync: 1, Prune: 2, PostSync: 3, SyncFail: 4, PreDelete: 5, PostDelete: 6}
+
+// Rank is the phase's place in the order of phases.
+func (p StepPhase) Rank() int { return phaseRank[p] }
 
 // PlanSummary is what a workflow knows of a target's plan; the plan itself is
 // an artifact.
@@ -30,6 +39,7 @@ type PlanSummary struct {
 	Artifact  string `json:"artifact"`
 	Apply     int    `json:"apply"` // objects to create or change
 	Prune     int    `json:"prune"`
+	Hooks     int    `json:"hooks,omitempty"` // hooks to run
 	Unchanged int    `json:"unchanged"`
 	// Kept are objects that are no longer declared and stay, since pruning is not
 	// allowed: the target is OutOfSync while there are any.
@@ -46,7 +56,7 @@ type PlanSummary struct {
 }
 
 // Empty says whether nothing would be written.
-func (p PlanSummary) Empty() bool { return p.Apply == 0 && p.Prune == 0 }
+func (p PlanSummary) Empty() bool { return p.Apply == 0 && p.Prune == 0 && p.Hooks == 0 }
 
 // Step is one wave of a plan.
 type Step struct {
@@ -54,6 +64,7 @@ type Step struct {
 	Wave  int       `json:"wave"`
 	Apply int       `json:"apply"` // objects to write or delete in this step
 	Wait  int       `json:"wait"`  // objects whose health is waited for
+	Hooks int       `json:"hooks,omitempty"` // hooks among them
 }
 
 // PlanDigest is the digest that an approval of all these plans names. It is

@@ -5,6 +5,7 @@ package health
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -50,11 +51,16 @@ var rules = map[schema.GroupKind]func(object) verdict{
 // Compute says how a live object is, and why. An object that is being deleted is
 // Progressing.
 func Compute(obj map[string]any) (gitops.HealthStatus, string) {
-	o := object(obj)
-	if o.text("metadata", "deletionTimestamp") != "" {
+	if object(obj).text("metadata", "deletionTimestamp") != "" {
 		return gitops.Progressing, "is being deleted"
 	}
-	u := &unstructured.Unstructured{Object: obj}
+	return OfStatus(obj)
+}
+
+// OfStatus says how a live object is by its status, whether or not it is being
+// deleted: of a hook that deletes itself, how it ended.
+func OfStatus(obj map[string]any) (gitops.HealthStatus, string) {
+	o, u := object(obj), &unstructured.Unstructured{Object: obj}
 	if rule, ok := rules[u.GroupVersionKind().GroupKind()]; ok {
 		v := rule(o)
 		return v.status, v.message
@@ -117,4 +123,29 @@ func Tracked(obj map[string]any) bool {
 		return object(obj).text("spec", "type") == "LoadBalancer"
 	}
 	return !existing[gk]
+}
+
+// ending are the kinds that run to an end.
+var ending = map[schema.GroupKind]bool{
+	{Kind: "Pod"}: true, {Group: "batch", Kind: "Job"}: true, {Group: "argoproj.io", Kind: "Workflow"}: true,
+	{Group: "tekton.dev", Kind: "TaskRun"}: true, {Group: "tekton.dev", Kind: "PipelineRun"}: true,
+}
+
+// Ends says whether an object runs to an end, after which it may delete itself.
+func Ends(obj map[string]any) bool {
+	return ending[(&unstructured.Unstructured{Object: obj}).GroupVersionKind().GroupKind()]
+}
+
+// AtWork says whether something of an object that runs to an end is running now.
+// Of kinds that do not tell, anything that has begun is.
+func AtWork(obj map[string]any) bool {
+	o := object(obj)
+	switch (&unstructured.Unstructured{Object: obj}).GroupVersionKind().GroupKind() {
+	case schema.GroupKind{Group: "batch", Kind: "Job"}:
+		return o.number(0, "status", "ready") > 0
+	case schema.GroupKind{Kind: "Pod"}:
+		return slices.ContainsFunc(o.containers(), func(c object) bool { return c.at("state", "running") != nil })
+	default:
+		return o.at("status") != nil
+	}
 }

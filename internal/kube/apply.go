@@ -62,7 +62,10 @@ func (r *Region) applyStep(ctx context.Context, in ApplyInput, step PlanStep) (A
 	if err := f.take(ctx, in.Plan.Bundle, in.Plan.keys()); err != nil {
 		return Applied{}, err
 	}
-	work := &work{region: r, fence: f, in: in, total: step.Applies()}
+	work := &work{region: r, fence: f, in: in, total: step.Applies(), blocked: map[gitops.ObjectKey]bool{}}
+	if err := work.clearHooks(ctx, step); err != nil {
+		return Applied{}, err
+	}
 	patient := withBudget(ctx, r.settings.Patience*time.Duration(r.settings.InFlight))
 	for i, group := range step.Groups {
 		if err := work.group(patient, group); err != nil {
@@ -82,7 +85,11 @@ func (p Plan) keys() []diff.Record {
 		for _, group := range s.Groups {
 			for _, o := range group {
 				if s.Phase != gitops.Prune && !o.Shared {
-					keys = append(keys, diff.Record{Key: o.Key, APIVersion: o.APIVersion, Wave: s.Wave})
+					rec := diff.Record{Key: o.Key, APIVersion: o.APIVersion, Wave: s.Wave}
+					if o.Hook != nil {
+						rec.Hook, rec.Run = o.Hook.ID, o.Hook.Run
+					}
+					keys = append(keys, rec)
 				}
 			}
 		}

@@ -34,24 +34,46 @@ func (v *view) assemble(in PlanInput, verdicts []diff.Verdict) (Plan, error) {
 		return plan, fmt.Errorf("%w: the bundle is empty, which would delete all %d objects; set syncPolicy.automated.allowEmpty if that is meant", ErrRefused, len(prune))
 	}
 	plan.PruneNeedsApproval = diff.PruneNeedsApproval(prune, len(v.records))
-	plan.Steps = append(v.applySteps(verdicts), v.pruneSteps(prune)...)
+	plan.Steps = v.steps(verdicts, prune)
+	plan.RunsHooks = v.runsHooks && len(v.hooks) > 0
 	plan.Digest = v.digest(in.Target, prune)
 	return plan, nil
 }
 
-func (v *view) applySteps(verdicts []diff.Verdict) []PlanStep {
-	items := make([]waves.Item, len(v.wanted))
-	for i, d := range v.wanted {
-		items[i] = waves.Item{Key: d.Key, Wave: d.Options.Wave}
-		items[i].Defines, _, _ = manifest.DefinedKind(d.Content)
+// steps are all steps in order: what is no longer wanted goes when all that is
+// wanted is there, and before the hooks that follow a sync.
+func (v *view) steps(verdicts []diff.Verdict, prune []gitops.ObjectKey) []PlanStep {
+	steps := v.applySteps(verdicts)
+	after := slices.IndexFunc(steps, func(s PlanStep) bool { return s.Phase.Rank() > gitops.Prune.Rank() })
+	if after < 0 {
+		after = len(steps)
 	}
+	return slices.Insert(steps, after, v.pruneSteps(prune)...)
+}
+
+func (v *view) applySteps(verdicts []diff.Verdict) []PlanStep {
+	items, objects := make([]waves.Item, 0, len(v.wanted)+len(v.hooks)), make([]PlannedObject, 0, len(v.wanted)+len(v.hooks))
+	for i, d := range v.wanted {
+		item := waves.Item{Key: d.Key, Phase: d.Phase, Wave: d.Options.Wave}
+		item.Defines, _, _ = manifest.DefinedKind(d.Content)
+		items, objects = append(items, item), append(objects, v.planned(d, verdicts[i]))
+	}
+	for _, h := range v.hooks {
+		if v.runsHooks && h.Phase.Rank() <= gitops.SyncFail.Rank() {
+			items, objects = append(items, waves.Item{Key: h.Key, Phase: h.Phase, Wave: h.Options.Wave}), append(objects, h.planned())
+		}
+	}
+	return stepsOf(items, objects)
+}
+
+func stepsOf(items []waves.Item, planned []PlannedObject) []PlanStep {
 	var steps []PlanStep
 	for _, s := range waves.Order(items) {
-		step := PlanStep{Phase: gitops.Sync, Wave: s.Wave}
+		step := PlanStep{Phase: s.Phase, Wave: s.Wave}
 		for _, group := range s.Groups {
 			objects := make([]PlannedObject, 0, len(group))
 			for _, i := range group {
-				objects = append(objects, v.planned(v.wanted[i], verdicts[i]))
+				objects = append(objects, planned[i])
 			}
 			step.Groups = append(step.Groups, objects)
 		}
@@ -102,6 +124,9 @@ func (v *view) digest(t gitops.Target, prune []gitops.ObjectKey) string {
 	lines := make([]string, 0, len(v.wanted)+len(prune)+1)
 	for _, d := range v.wanted {
 		lines = append(lines, fmt.Sprintf("want %q %s", d.Key, d.digest))
+	}
+	for _, h := range v.hooks {
+		lines = append(lines, fmt.Sprintf("hook %q %s", h.HookID(), h.digest))
 	}
 	for _, key := range prune {
 		lines = append(lines, fmt.Sprintf("prune %q", key))

@@ -129,6 +129,8 @@ type report struct {
 	done []diff.Record
 	gone []gitops.ObjectKey
 	last bool // the rollout writes nothing more
+	// delivered is the digest of the bundle that was carried out to its end, if any.
+	delivered string
 }
 
 // record notes what a step has done.
@@ -140,14 +142,17 @@ func (f *fence) record(ctx context.Context, r report) error {
 			return err
 		}
 		records := inv.byKey()
-		for _, rec := range r.done {
-			records[rec.Key] = rec
-		}
 		for _, key := range r.gone {
 			delete(records, key)
 		}
+		for _, rec := range r.done { // after what was in the way of it
+			records[rec.Key] = rec
+		}
 		inv.setRecords(records)
 		inv.Busy = !r.last
+		if r.delivered != "" {
+			inv.Delivered = r.delivered
+		}
 		return nil
 	})
 }

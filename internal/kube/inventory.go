@@ -35,6 +35,9 @@ type Inventory struct {
 	Claim
 	Busy    bool          `json:"busy,omitempty"` // whoever has the claim may be writing
 	Bundle  string        `json:"bundle"`         // digest of what is delivered
+	// Delivered is the digest of what was delivered to its end last; kept where that
+	// had hooks, which do not run again for it.
+	Delivered string        `json:"delivered,omitempty"`
 	Records []diff.Record `json:"records"`
 
 	version string // the head's resourceVersion; empty when there is none
@@ -206,7 +209,7 @@ func (r *Region) sweepParts(ctx context.Context, head *corev1.ConfigMap) error {
 			continue
 		}
 		old := PlannedObject{Key: gitops.ObjectKey{Namespace: systemNamespace, Name: part.Name}, UID: string(part.UID)}
-		if _, err := r.delete(ctx, inventories, old); err != nil && !apierrors.IsNotFound(err) {
+		if _, err := r.delete(ctx, inventories, old, metav1.DeletePropagationBackground); err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("delete old part %s: %w", part.Name, err)
 		}
 	}

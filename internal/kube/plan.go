@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,6 +21,9 @@ type PlanInput struct {
 	Bundle []byte // rendered objects, a JSON list
 	Digest string // of the bundle
 	MAC    manifest.MAC
+	// Rollout names the rollout that the plan is for: what the runs of its hooks are
+	// known by.
+	Rollout string
 }
 
 // Plan says what has to be done to bring one target to a bundle. It is a value:
@@ -31,6 +35,8 @@ type Plan struct {
 	// Digest covers the desired objects, the prune set and the policy.
 	Digest    string     `json:"digest"`
 	Steps     []PlanStep `json:"steps"`
+	// RunsHooks says that some of the steps may run hooks: Finish ends them.
+	RunsHooks bool `json:"runsHooks,omitempty"`
 	Unchanged int        `json:"unchanged"`
 	// Kept are objects that are no longer desired and stay, with the reason: the
 	// target is OutOfSync while there are any.
@@ -64,10 +70,14 @@ type PlannedObject struct {
 	// UID and Generation are of the live object, for what is unchanged or deleted.
 	UID        string `json:"uid,omitempty"`
 	Generation int64  `json:"generation,omitempty"`
+	// Hook is set for a hook: its object is created, and never changed.
+	Hook *PlannedHook `json:"hook,omitempty"`
 }
 
 // writes says whether carrying out the plan writes this object.
-func (o PlannedObject) writes() bool { return o.Action == diff.Create || o.Action == diff.Change }
+func (o PlannedObject) writes() bool {
+	return o.Action == diff.Create || o.Action == diff.Change || o.Action == diff.Run
+}
 
 // desired is one object of the bundle on its way into the plan.
 type desired struct {
@@ -96,11 +106,12 @@ func (r *Region) plan(ctx context.Context, in PlanInput) (Plan, error) {
 	if err != nil {
 		return Plan{}, fmt.Errorf("read the inventory: %w", err)
 	}
-	wanted, err := r.desire(ctx, in)
+	wanted, hooks, err := r.desire(ctx, in)
 	if err != nil {
 		return Plan{}, err
 	}
-	v := &view{region: r, mac: in.MAC, wanted: wanted, records: inv.byKey(), live: map[gitops.ObjectKey]diff.Live{}}
+	v := &view{region: r, mac: in.MAC, wanted: wanted, hooks: hooks, records: recordsBut(inv, hooks), live: map[gitops.ObjectKey]diff.Live{}}
+	v.runsHooks = inv.Delivered != in.Digest
 	if err := v.read(ctx); err != nil {
 		return Plan{}, err
 	}
@@ -115,11 +126,11 @@ func (r *Region) plan(ctx context.Context, in PlanInput) (Plan, error) {
 }
 
 // desire is the bundle as this target wants it, digested, with the destination
-// namespace in front where that is to be created.
-func (r *Region) desire(ctx context.Context, in PlanInput) ([]desired, error) {
+// namespace in front where that is to be created, and the hooks apart.
+func (r *Region) desire(ctx context.Context, in PlanInput) (wanted []desired, hooks []hook, err error) {
 	objects, err := manifest.Parse(in.Bundle)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	placed, err := manifest.Place(objects, manifest.Placement{
 		Target: in.Target.Name, Namespace: in.Target.Namespace,
@@ -129,22 +140,30 @@ func (r *Region) desire(ctx context.Context, in PlanInput) ([]desired, error) {
 		},
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	wanted := make([]desired, 0, len(placed)+1)
+	wanted = make([]desired, 0, len(placed)+1)
 	if ns, ok := destination(in.Target, placed); ok {
 		wanted = append(wanted, desired{Object: ns, shared: true})
 	}
 	for _, o := range placed {
-		wanted = append(wanted, desired{Object: o})
+		if !o.IsHook() {
+			wanted = append(wanted, desired{Object: o})
+			continue
+		}
+		h, err := makeHook(in, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		hooks = append(hooks, h)
 	}
 	for i := range wanted {
 		if wanted[i].encoded, err = manifest.Encode(wanted[i].Content); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		wanted[i].digest = in.MAC.Digest(wanted[i].encoded)
 	}
-	return wanted, nil
+	return wanted, hooks, nil
 }
 
 // destination is the namespace that CreateNamespace=true asks for, unless the
@@ -157,7 +176,9 @@ func destination(t gitops.Target, placed []manifest.Object) (manifest.Object, bo
 	if slices.ContainsFunc(placed, func(o manifest.Object) bool { return o.Key == key }) {
 		return manifest.Object{}, false
 	}
-	first := slices.MinFunc(placed, func(a, b manifest.Object) int { return a.Options.Wave - b.Options.Wave })
+	first := slices.MinFunc(placed, func(a, b manifest.Object) int {
+		return cmp.Or(cmp.Compare(a.Phase.Rank(), b.Phase.Rank()), cmp.Compare(a.Options.Wave, b.Options.Wave))
+	})
 	labels, annotations := map[string]any{manifest.LabelManaged: "true"}, map[string]any{}
 	for k, v := range t.SyncPolicy.NamespaceLabels {
 		labels[k] = v
@@ -170,7 +191,7 @@ func destination(t gitops.Target, placed []manifest.Object) (manifest.Object, bo
 		metadata["annotations"] = annotations
 	}
 	return manifest.Object{
-		Key: key, APIVersion: "v1", Options: manifest.Options{Wave: first.Options.Wave},
+		Key: key, APIVersion: "v1", Phase: first.Phase, Options: manifest.Options{Wave: first.Options.Wave},
 		Content: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata},
 	}, true
 }

@@ -47,6 +47,11 @@ func TestRegion(t *testing.T) {
 		"a-lost-inventory-is-made-anew":               lostInventory,
 		"a-large-inventory-is-split":                  splitInventory,
 		"secrets-stay-secret":                         secretsStaySecret,
+		"a-hook-is-run-once":                          hookRunOnce,
+		"the-end-of-a-hook-is-kept":                   hookEndKept,
+		"a-hook-that-is-deleted-has-failed":           hookDeleted,
+		"a-hook-that-vanishes-has-failed":             hookVanished,
+		"a-hook-of-an-aborted-rollout-goes":           hookAborted,
 		"nothing-is-written-once-the-context-ended":   stopped,
 		"its-class-is-its-version-and-what-it-serves": classKnown,
 	} {

@@ -84,7 +84,7 @@ func (s *scene) bundle(t testing.TB, documents ...string) []byte {
 
 func (s *scene) tryPlan(t testing.TB, bundle []byte) (kube.Plan, error) {
 	t.Helper()
-	return s.region.Plan(t.Context(), kube.PlanInput{Target: s.target, Bundle: bundle, Digest: mac("bundle", bundle), MAC: mac})
+	return s.region.Plan(t.Context(), kube.PlanInput{Target: s.target, Bundle: bundle, Digest: mac("bundle", bundle), MAC: mac, Rollout: fmt.Sprintf("%s#%d", s.target.Name, s.epoch+1)})
 }
 
 func (s *scene) plan(t testing.TB, documents ...string) kube.Plan {
@@ -110,25 +110,6 @@ func (s *scene) claim() kube.Claim {
 func (s *scene) apply(t testing.TB, plan kube.Plan, step int) (kube.Applied, error) {
 	t.Helper()
 	return s.region.Apply(t.Context(), kube.ApplyInput{Plan: plan, Step: step, Claim: s.claim(), MAC: mac})
-}
-
-// deliver carries out a whole plan, as the next rollout, and returns how the last
-// wait ended.
-func (s *scene) deliver(t testing.TB, plan kube.Plan) kube.Outcome {
-	t.Helper()
-	s.epoch++
-	outcome := kube.Outcome{Health: gitops.Healthy}
-	for i := range plan.Steps {
-		applied, err := s.apply(t, plan, i)
-		require.NoError(t, err)
-		require.Empty(t, applied.Failures)
-		outcome, err = s.region.Wait(t.Context(), kube.WaitInput{Plan: plan, Step: i, Records: applied.Records, Deadline: 20 * time.Second})
-		require.NoError(t, err)
-		if outcome.Health != gitops.Healthy {
-			return outcome
-		}
-	}
-	return outcome
 }
 
 // sync plans and delivers a bundle and requires it to become healthy.

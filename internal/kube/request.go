@@ -72,11 +72,21 @@ func (r *Region) apply(ctx context.Context, res resource, o PlannedObject, as ap
 	return live, err
 }
 
+// create makes an object that must not exist yet.
+func (r *Region) create(ctx context.Context, res resource, o PlannedObject) (live map[string]any, err error) {
+	err = r.try(ctx, func(ctx context.Context) error {
+		live, err = decoded(r.rest.Post().AbsPath(res.path(o.Key.Namespace, "")...).Param("fieldManager", FieldManager).MaxRetries(0).
+			SetHeader("Content-Type", runtime.ContentTypeJSON).Body([]byte(o.Content)).Do(ctx))
+		return err
+	})
+	return live, err
+}
+
 // delete deletes an object if it still is the one with this UID, errMoved when it
 // is not. It says whether the object is gone already; else finalizers or grace keep
 // it for a while.
-func (r *Region) delete(ctx context.Context, res resource, o PlannedObject) (gone bool, err error) {
-	policy, uid := metav1.DeletePropagationBackground, types.UID(o.UID)
+func (r *Region) delete(ctx context.Context, res resource, o PlannedObject, policy metav1.DeletionPropagation) (gone bool, err error) {
+	uid := types.UID(o.UID)
 	options := metav1.DeleteOptions{
 		TypeMeta:          metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
 		Preconditions:     &metav1.Preconditions{UID: &uid},

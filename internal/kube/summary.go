@@ -18,11 +18,13 @@ func (p Plan) Summary(artifact string) gitops.PlanSummary {
 	}
 	for _, step := range p.Steps {
 		applies := step.Applies()
-		s.Steps = append(s.Steps, gitops.Step{Phase: step.Phase, Wave: step.Wave, Apply: applies, Wait: step.Waits()})
+		hooks := step.count(func(o PlannedObject) bool { return o.Hook != nil })
+		s.Steps = append(s.Steps, gitops.Step{Phase: step.Phase, Wave: step.Wave, Apply: applies, Wait: step.Waits(), Hooks: hooks})
+		s.Hooks += hooks
 		if step.Phase == gitops.Prune {
 			s.Prune += applies
 		} else {
-			s.Apply += applies
+			s.Apply += applies - hooks
 		}
 		for _, group := range step.Groups {
 			s.Sample = appendSample(s.Sample, group)

@@ -31,7 +31,10 @@ type view struct {
 	region  *Region
 	mac     manifest.MAC
 	wanted  []desired
+	hooks   []hook
 	records map[gitops.ObjectKey]diff.Record
+	// runsHooks says that this bundle was not delivered to its end yet.
+	runsHooks bool
 
 	mu   sync.Mutex
 	live map[gitops.ObjectKey]diff.Live

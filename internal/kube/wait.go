@@ -22,6 +22,8 @@ type WaitInput struct {
 	Step     int
 	Records  []diff.Record // from Apply; of a step that wrote nothing, none
 	Deadline time.Duration
+	// Yield ends the wait as soon as no hook is at work.
+	Yield bool
 	// Progress, if set, is told what the wait is about, now and then.
 	Progress func(message string)
 }
@@ -40,7 +42,7 @@ func (r *Region) Wait(ctx context.Context, in WaitInput) (Outcome, error) {
 		return Outcome{}, fmt.Errorf("wait for %s: its plan has no step %d", in.Plan.Target, in.Step)
 	}
 	step := in.Plan.Steps[in.Step]
-	w := waiting{deadline: in.Deadline, progress: in.Progress}
+	w := waiting{deadline: in.Deadline, yield: in.Yield, progress: in.Progress}
 	if step.Phase == gitops.Prune {
 		w.gone = in.Records
 	} else {
@@ -80,6 +82,7 @@ func awaited(step PlanStep, applied []diff.Record) []diff.Record {
 type waiting struct {
 	healthy, gone []diff.Record
 	deadline      time.Duration
+	yield         bool // give up whatever is not a hook at work
 	progress      func(string)
 }
 
@@ -90,6 +93,8 @@ type waiter struct {
 	started time.Time
 	woken   chan struct{}
 	pending []pending
+	// degraded is what will not become healthy.
+	degraded []gitops.ObjectIssue
 }
 
 // pending is one object that is not yet as it should be.
@@ -98,6 +103,7 @@ type pending struct {
 	watch *kindWatch
 	name  types.NamespacedName
 	gone  bool // wait until it is gone, rather than healthy
+	lost  bool // a hook whose object does not exist any more
 }
 
 func (w *waiter) notify() {
@@ -123,17 +129,17 @@ func (t *tracker) wait(ctx context.Context, what waiting) (Outcome, error) {
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
 	for {
-		if degraded := w.settle(); len(degraded) > 0 {
-			return Outcome{Health: gitops.Degraded, Issues: degraded}, nil
-		}
-		if len(w.pending) == 0 {
-			return Outcome{Health: gitops.Healthy}, nil
+		if w.settle(); w.over() {
+			return w.outcome(), nil
 		}
 		select {
 		case <-w.woken:
 		case <-second.C:
 			if down := t.region.pulse.downFor(); down >= t.region.settings.Unreachable {
 				return Outcome{}, fmt.Errorf("%w: for %s", ErrUnreachable, down.Round(time.Second))
+			}
+			if err := w.lookForVanished(ctx); err != nil {
+				return Outcome{}, err
 			}
 			w.tell()
 		case <-deadline.C:
@@ -178,26 +184,46 @@ func (w *waiter) release() {
 	}
 }
 
-// settle lets go of what is as it should be, and returns what is Degraded.
-func (w *waiter) settle() (degraded []gitops.ObjectIssue) {
+// settle lets go of what is as it should be, and of what is Degraded.
+func (w *waiter) settle() {
 	w.pending = slices.DeleteFunc(w.pending, func(p pending) bool {
 		status, message := p.judge()
 		if status == gitops.Degraded {
-			degraded = append(degraded, gitops.ObjectIssue{Object: p.Key.String(), Health: status, Message: clip(message)})
+			w.degraded = append(w.degraded, gitops.ObjectIssue{Object: p.Key.String(), Health: status, Message: clip(message)})
 		}
-		if status == gitops.Healthy {
+		if status == gitops.Healthy || status == gitops.Degraded {
 			p.release(w)
+			return true
 		}
-		return status == gitops.Healthy
+		return false
 	})
-	sortIssues(degraded)
-	return degraded
+}
+
+// over says whether there is nothing left to wait for. Where something is Degraded
+// that is everything but hooks: they are not left in the middle of their work.
+func (w *waiter) over() bool {
+	running := func(p pending) bool { return p.Hook != "" && !p.gone && (!w.yield || p.atWork()) }
+	return len(w.pending) == 0 || (w.yield || len(w.degraded) > 0) && !slices.ContainsFunc(w.pending, running)
+}
+
+func (w *waiter) outcome() Outcome {
+	sortIssues(w.degraded)
+	switch {
+	case len(w.degraded) > 0:
+		return Outcome{Health: gitops.Degraded, Issues: w.degraded}
+	case len(w.pending) > 0:
+		return Outcome{Health: gitops.Progressing}
+	default:
+		return Outcome{Health: gitops.Healthy}
+	}
 }
 
 // judge says how an object is, seen from what was applied.
 func (p pending) judge() (gitops.HealthStatus, string) {
 	s, exists, synced := p.watch.look(p.name)
 	switch {
+	case p.Hook != "" && synced && !p.gone:
+		return p.judgeHook(s, exists)
 	case !synced:
 		return gitops.Progressing, "has not been seen yet"
 	case p.gone && (!exists || s.uid != p.UID):
@@ -210,13 +236,18 @@ func (p pending) judge() (gitops.HealthStatus, string) {
 		return gitops.Missing, "was made anew by somebody else"
 	case s.generation < p.Generation:
 		return gitops.Progressing, "has not been seen at the generation that was applied"
+	case s.deleting:
+		return gitops.Progressing, "is being deleted"
 	}
 	return s.health, s.message
 }
 
 // late is the outcome at the deadline.
 func (w *waiter) late() Outcome {
-	outcome := Outcome{Health: gitops.Healthy}
+	outcome := Outcome{Health: gitops.Healthy, Issues: w.degraded}
+	if len(w.degraded) > 0 {
+		outcome.Health = gitops.Degraded
+	}
 	for _, p := range w.pending {
 		status, message := p.judge()
 		outcome.Health = outcome.Health.Worse(status)

@@ -81,7 +81,9 @@ func (t *tracker) restart() {
 type state struct {
 	uid        string
 	generation int64
-	health     gitops.HealthStatus
+	deleting   bool
+	atWork     bool // a hook's containers run
+	health     gitops.HealthStatus // by its status, also while it is being deleted
 	message    string
 }
 
@@ -257,6 +259,6 @@ func read(obj any) (types.NamespacedName, *unstructured.Unstructured, bool) {
 }
 
 func stateOf(u *unstructured.Unstructured) state {
-	status, message := health.Compute(u.Object)
-	return state{uid: string(u.GetUID()), generation: u.GetGeneration(), health: status, message: message}
+	status, message := health.OfStatus(u.Object)
+	return state{uid: string(u.GetUID()), generation: u.GetGeneration(), deleting: u.GetDeletionTimestamp() != nil, atWork: health.AtWork(u.Object), health: status, message: message}
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/tidegate/tidegate/internal/diff"
 	"github.com/tidegate/tidegate/internal/gitops"
@@ -28,6 +29,7 @@ type work struct {
 	waits    []diff.Record // for the wait
 	gone     []gitops.ObjectKey
 	failures []gitops.ObjectIssue
+	blocked  map[gitops.ObjectKey]bool // hooks whose earlier run does not go away
 }
 
 // group writes the objects of one kind, some at the same time. What the region
@@ -39,6 +41,10 @@ func (w *work) group(ctx context.Context, objects []PlannedObject) error {
 		switch {
 		case o.Action == diff.Prune:
 			do = w.prune
+		case o.Hook != nil && w.blocked[o.Key]:
+			continue
+		case o.Hook != nil:
+			do = w.runHook
 		case !o.writes():
 			continue
 		}
@@ -177,7 +183,7 @@ func (w *work) prune(ctx context.Context, o PlannedObject) error {
 	if err != nil {
 		return err
 	}
-	gone, err := w.region.delete(ctx, res, o)
+	gone, err := w.region.delete(ctx, res, o, metav1.DeletePropagationBackground)
 	if isUnserved(err) {
 		w.region.kinds.forget()
 	}

@@ -5,6 +5,7 @@
 package manifest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,7 +27,7 @@ var (
 
 // Parse decodes a bundle: a JSON list of Kubernetes objects. Lists among them
 // are replaced by their items. Every object that is returned has an apiVersion,
-// a kind and a name; whole numbers are int64.
+// a kind, and a name or the beginning of one; whole numbers are int64.
 func Parse(bundle []byte) ([]map[string]any, error) {
 	var docs []any
 	if err := utiljson.Unmarshal(bundle, &docs); err != nil {
@@ -71,19 +72,18 @@ func checkIdentity(object map[string]any, place string) error {
 		return fmt.Errorf("%w: %s has no kind", ErrInvalid, place)
 	case text(object, "apiVersion") == "" || groupErr != nil:
 		return fmt.Errorf("%w: %s, a %s, has no usable apiVersion", ErrInvalid, place, kind)
-	case text(metadata, "name") == "" && text(metadata, "generateName") != "":
-		return fmt.Errorf("%w: %s, a %s, has a generateName only: give it a name", ErrInvalid, place, kind)
-	case text(metadata, "name") == "":
+	case text(metadata, "name") == "" && text(metadata, "generateName") == "":
 		return fmt.Errorf("%w: %s, a %s, has no name", ErrInvalid, place, kind)
 	}
 	return nil
 }
 
-// KeyOf names an object by what it says of itself.
+// KeyOf names an object by what it says of itself; one without a name by the
+// beginning of it.
 func KeyOf(object map[string]any) gitops.ObjectKey {
 	metadata, _ := object["metadata"].(map[string]any)
 	gvk := GVK(object)
-	return gitops.ObjectKey{Group: gvk.Group, Kind: gvk.Kind, Namespace: text(metadata, "namespace"), Name: text(metadata, "name")}
+	return gitops.ObjectKey{Group: gvk.Group, Kind: gvk.Kind, Namespace: text(metadata, "namespace"), Name: cmp.Or(text(metadata, "name"), text(metadata, "generateName"))}
 }
 
 // GVK returns an object's group, version and kind.

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/tidegate/tidegate/internal/gitops"
 )
 
 // Argo CD's and Helm's annotations that Tidegate reads.
 const (
 	annotationWave        = "argocd.argoproj.io/sync-wave"
-	annotationHook        = "argocd.argoproj.io/hook"
 	annotationSyncOptions = "argocd.argoproj.io/sync-options"
-	annotationHelmHook    = "helm.sh/hook"
 	annotationHelmWeight  = "helm.sh/hook-weight"
 	annotationHelmPolicy  = "helm.sh/resource-policy"
 )
@@ -28,18 +28,20 @@ type Options struct {
 	SkipDryRunOnMissingResource bool
 	// Skip says that the object is not delivered at all (hook Skip).
 	Skip bool
+	// Phases are those in which the object runs as a hook; of an object that is kept
+	// in the region like any other there are none.
+	Phases []gitops.StepPhase `json:",omitempty"`
+	// DeletePolicies say when a hook's object is deleted.
+	DeletePolicies []gitops.HookDeletePolicy `json:",omitempty"`
 }
 
 // ReadOptions reads annotations in Argo CD's meaning. What Tidegate does not do
 // is an error of kind ErrNotSupported, what nobody knows one of kind ErrInvalid.
 func ReadOptions(annotations map[string]string) (Options, error) {
-	o := Options{Wave: wave(annotations)}
-	skip, err := readHook(annotations)
-	if err != nil {
+	o := Options{Wave: wave(annotations), Keep: KeptByAnnotation(annotations)}
+	if err := o.readHooks(annotations); err != nil || o.Skip {
 		return o, err
 	}
-	o.Skip = skip
-	o.Keep = KeptByAnnotation(annotations)
 	for _, option := range listed(annotations[annotationSyncOptions]) {
 		if err := checkOption(option); err != nil {
 			return o, err
@@ -64,36 +66,6 @@ func wave(annotations map[string]string) int {
 		}
 	}
 	return 0
-}
-
-var argoHooks = []string{"PreSync", "Sync", "PostSync", "SyncFail", "PreDelete", "PostDelete"}
-
-func readHook(annotations map[string]string) (skip bool, err error) {
-	hooks := listed(annotations[annotationHook])
-	for _, hook := range hooks {
-		switch {
-		case hook == "Skip":
-			return true, nil
-		case slices.Contains(argoHooks, hook):
-			return false, fmt.Errorf("%w: it is a hook (%s: %s); hooks are not run yet", ErrNotSupported, annotationHook, hook)
-		default:
-			return false, fmt.Errorf("%w: unknown hook %q in %s", ErrInvalid, hook, annotationHook)
-		}
-	}
-	return readHelmHook(annotations)
-}
-
-// idleHelmHooks are run by Helm's own commands only, and left out otherwise.
-var idleHelmHooks = []string{"test", "test-success", "test-failure", "pre-rollback", "post-rollback"}
-
-func readHelmHook(annotations map[string]string) (skip bool, err error) {
-	hooks := listed(annotations[annotationHelmHook])
-	for _, hook := range hooks {
-		if !slices.Contains(idleHelmHooks, hook) {
-			return false, fmt.Errorf("%w: it is a hook (%s: %s); hooks are not run yet", ErrNotSupported, annotationHelmHook, hook)
-		}
-	}
-	return len(hooks) > 0, nil
 }
 
 // objectOptions has every option that Argo CD reads from an object's annotation;

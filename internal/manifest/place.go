@@ -28,9 +28,13 @@ type Placement struct {
 
 // Object is one object as a target wants it.
 type Object struct {
+	// Key of a hook that asks for a generated name has the beginning of that name.
 	Key        gitops.ObjectKey
 	APIVersion string
-	Options    Options
+	// Phase is Sync, or that in which a hook runs: a hook of several phases is an
+	// object of each.
+	Phase   gitops.StepPhase
+	Options Options
 	// Content is what is sent to the region.
 	Content map[string]any
 }
@@ -62,12 +66,26 @@ func Place(objects []map[string]any, p Placement) ([]Object, error) {
 			problems = append(problems, fmt.Errorf("%w: %s is in the bundle twice", ErrInvalid, o.Key))
 		}
 		seen[o.Key] = true
-		placed = append(placed, o)
+		placed = append(placed, o.inPhases()...)
 	}
 	if n := len(problems); n > maxProblems {
 		problems = append(problems[:maxProblems], fmt.Errorf("and %d more", n-maxProblems))
 	}
 	return placed, errors.Join(problems...)
+}
+
+// IsHook says whether the object is run, rather than kept as it is declared.
+func (o Object) IsHook() bool { return len(o.Options.Phases) > 0 }
+
+func (o Object) inPhases() []Object {
+	if o.Phase = gitops.Sync; !o.IsHook() {
+		return []Object{o}
+	}
+	objects := make([]Object, 0, len(o.Options.Phases))
+	for _, o.Phase = range o.Options.Phases {
+		objects = append(objects, o)
+	}
+	return objects
 }
 
 func (p Placement) place(content map[string]any, defined map[schema.GroupKind]bool) (Object, error) {
@@ -97,6 +115,9 @@ func (p Placement) place(content map[string]any, defined map[schema.GroupKind]bo
 	case o.Key.Namespace == "":
 		o.Key.Namespace = p.Namespace
 		metadata["namespace"] = p.Namespace
+	}
+	if text(metadata, "name") == "" && !o.IsHook() {
+		return o, fmt.Errorf("%s: %w: it has a generateName only, as hooks may: give it a name", o.Key, ErrInvalid)
 	}
 	labels[LabelManaged] = "true"
 	annotations[AnnotationTracking] = TrackingID(p.Target, o.Key)

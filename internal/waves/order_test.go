@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// A case is a list of objects, one a line: wave group/Kind namespace/name
+// A case is a list of objects, one a line: [phase:]wave group/Kind namespace/name
 // [defines group/Kind]; "-" is an empty part. The golden file shows the steps.
 func TestOrder(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.in")
@@ -64,11 +64,15 @@ func read(t *testing.T, file string) []waves.Item {
 		if len(fields) == 0 || fields[0] == "#" {
 			continue
 		}
-		wave, err := strconv.Atoi(fields[0])
+		phase, number, hasPhase := strings.Cut(fields[0], ":")
+		if !hasPhase {
+			phase, number = string(gitops.Sync), phase
+		}
+		wave, err := strconv.Atoi(number)
 		require.NoError(t, err)
 		group, kind := pair(fields[1])
 		namespace, name := pair(fields[2])
-		it := waves.Item{Wave: wave, Key: gitops.ObjectKey{Group: group, Kind: kind, Namespace: namespace, Name: name}}
+		it := waves.Item{Phase: gitops.StepPhase(phase), Wave: wave, Key: gitops.ObjectKey{Group: group, Kind: kind, Namespace: namespace, Name: name}}
 		if len(fields) > 4 {
 			g, k := pair(fields[4])
 			it.Defines = schema.GroupKind{Group: g, Kind: k}
@@ -86,7 +90,7 @@ func pair(s string) (string, string) {
 func show(items []waves.Item, steps []waves.Step) string {
 	var b strings.Builder
 	for _, s := range steps {
-		fmt.Fprintf(&b, "  wave %d\n", s.Wave)
+		fmt.Fprintf(&b, "  %s wave %d\n", s.Phase, s.Wave)
 		for _, g := range s.Groups {
 			names := make([]string, 0, len(g))
 			for _, i := range g {

@@ -24,6 +24,7 @@ import (
 	"k8s.io/kubernetes/pkg/controller/namespace"
 	"k8s.io/kubernetes/pkg/controller/replicaset"
 	"k8s.io/kubernetes/pkg/controller/statefulset"
+	"k8s.io/kubernetes/pkg/controller/ttlafterfinished"
 )
 
 const (
@@ -96,6 +97,7 @@ func workloadControllers(ctx context.Context, client kubernetes.Interface, share
 		statefulset.NewStatefulSetController(ctx, core.Pods(), apps.StatefulSets(), core.PersistentVolumeClaims(), apps.ControllerRevisions(), client),
 		daemons,
 		jobs,
+		ttlafterfinished.New(ctx, batch.Jobs(), client),
 		cronJobs,
 		endpointslice.NewController(ctx, core.Pods(), core.Services(), core.Nodes(), shared.Discovery().V1().EndpointSlices(),
 			endpointsPerSlice, client, 0),
