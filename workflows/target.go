@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"time"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -163,7 +164,7 @@ func (t *target) walkStep(ctx workflow.Context, i int, step gitops.Step) ending 
 		return ending{}
 	}
 	t.move(gitops.TargetWaiting)
-	return t.await(ctx, step, activities.WaitInput{Target: t.Target, Plan: t.plan.Artifact, Step: i, Records: records, Deadline: deadline, Rollout: t.ref()})
+	return t.await(ctx, step, activities.WaitInput{Target: t.Target, Plan: t.plan.Artifact, Step: i, Records: records, Deadline: max(deadline, time.Duration(step.Deadline)*time.Second), Rollout: t.ref()})
 }
 
 // await waits for a step's objects to be healthy. A request to stop ends the wait

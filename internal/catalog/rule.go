@@ -26,8 +26,7 @@ var schema = sync.OnceValue(func() (t fieldTable) {
 })
 
 type fieldTable struct {
-	Kinds       map[string]rule              `yaml:"kinds"` // by apiVersion/kind
-	SyncOptions map[string]map[string]string `yaml:"syncOptions"`
+	Kinds map[string]rule `yaml:"kinds"` // by apiVersion/kind
 }
 
 // rule says how one field is read: by its class, by the fields below it, or by
@@ -42,7 +41,6 @@ type rule struct {
 const (
 	classLater    = "later"
 	classHarmless = "harmless"
-	classKept     = "kept"
 )
 
 // UnmarshalYAML reads the notation that the head of fields.yaml explains.

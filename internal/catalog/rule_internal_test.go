@@ -6,16 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestEverySyncOptionHasAKnownClass(t *testing.T) {
-	require.NotEmpty(t, schema().SyncOptions)
-	for option, values := range schema().SyncOptions {
-		for value, text := range values {
-			class, _ := splitClass(text)
-			require.Contains(t, []string{classKept, classHarmless, classLater}, class, "%s=%s", option, value)
-		}
-	}
-}
-
 func TestEveryKindThatIsReadHasFields(t *testing.T) {
 	for _, kind := range []string{kindApplication, kindApplicationSet, kindPipeline, kindRegion} {
 		require.NotEmpty(t, schema().Kinds[kind].fields["spec"].fields, kind)

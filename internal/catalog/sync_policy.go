@@ -1,14 +1,10 @@
 package catalog
 
 import (
-	"maps"
-	"slices"
-	"strings"
-
 	"go.yaml.in/yaml/v3"
 
 	"github.com/tidegate/tidegate/internal/gitops"
-	"github.com/tidegate/tidegate/internal/spelling"
+	"github.com/tidegate/tidegate/internal/manifest"
 )
 
 // syncPolicy is the part of spec.syncPolicy that is supported.
@@ -39,33 +35,11 @@ func (p syncPolicy) read(n *yaml.Node, out reporter) gitops.SyncPolicy {
 	}
 	nodes := near(n, "syncOptions").Content
 	for i, option := range p.SyncOptions {
-		class, wrong := classify(option)
-		if wrong != "" {
-			out.at(nodes[i], "spec.syncPolicy.syncOptions", "%s", wrong)
+		if err := manifest.CheckOption(option); err != nil {
+			out.at(nodes[i], "spec.syncPolicy.syncOptions", "%s", err)
+			continue
 		}
-		if class == classKept {
-			read.Options = append(read.Options, option)
-		}
+		read.Options = append(read.Options, option)
 	}
 	return read
 }
-
-// classify looks a sync option up; wrong says why it cannot be used.
-func classify(option string) (class, wrong string) {
-	name, value, _ := strings.Cut(option, "=")
-	values, known := schema().SyncOptions[name]
-	if !known {
-		return "", "unknown sync option " + option + spelling.Hint(name, slices.Sorted(maps.Keys(schema().SyncOptions)))
-	}
-	class, note := splitClass(values[value])
-	switch class {
-	case "":
-		return "", "sync option " + name + " cannot be " + quoted(value) + "; it is one of " + list(slices.Sorted(maps.Keys(values)))
-	case classLater:
-		return "", notYet("sync option "+option, note)
-	default:
-		return class, ""
-	}
-}
-
-func quoted(s string) string { return `"` + s + `"` }

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/tidegate/tidegate/internal/gitops"
@@ -20,6 +21,9 @@ type Record struct {
 	Desired         string `json:"desired,omitempty"` // keyed digest of what was applied
 	Owned           string `json:"owned,omitempty"`   // keyed digest of the fields that we own
 	Wave            int    `json:"wave,omitempty"`
+	// Applied is what was applied last, with a Secret's values masked; kept of objects
+	// that are merged here, not by the server.
+	Applied json.RawMessage `json:"applied,omitempty"`
 	// Hook is what the runs of one hook have in common (manifest.Object.HookID), and
 	// Run which of them this is; both are empty for what is no hook.
 	Hook string `json:"hook,omitempty"`
@@ -83,7 +87,14 @@ type Comparison struct {
 	Live map[gitops.ObjectKey]Live
 	// NoPrune says that the policy of the target forbids to prune.
 	NoPrune bool
+	Options manifest.Options // of the target
 }
+
+// Reasons of a Prune that mean something to whoever carries it out.
+const (
+	Confirm = "its Prune=confirm asks for an approval"
+	Last    = "after all others"
+)
 
 // Compare judges every desired object, in the given order, and after them every
 // recorded object that is no longer desired, sorted.
@@ -159,10 +170,16 @@ func (c Comparison) judgeLeft(key gitops.ObjectKey) (Action, string) {
 		return Forget, "it is tracked by target " + owner
 	case !ours:
 		return Forget, "it is no longer managed by Tidegate"
-	case manifest.KeptByAnnotation(live.Annotations):
-		return Keep, "an annotation forbids to prune it"
 	case c.NoPrune:
 		return Keep, "prune is disabled"
+	}
+	switch prune, last := manifest.PruneOf(live.Annotations, c.Options); {
+	case prune == manifest.RemovalNever:
+		return Keep, "a sync option or annotation forbids to prune it"
+	case prune == manifest.RemovalConfirmed:
+		return Prune, Confirm
+	case last:
+		return Prune, Last
 	}
 	return Prune, ""
 }

@@ -61,7 +61,7 @@ func TestCompare(t *testing.T) {
 		"unwanted, never made, and foreign": {unwanted: true, record: noted, live: &diff.Live{UID: "2"}, want: diff.Forget, reason: "it is no longer managed by Tidegate"},
 		"unwanted, given to another target": {unwanted: true, record: applied, live: theirs(diff.Live{UID: "1"}), want: diff.Forget, reason: "it is tracked by target other"},
 		"unwanted, prune is off":            {unwanted: true, noPrune: true, record: applied, live: ours(diff.Live{UID: "1"}), want: diff.Keep, reason: "prune is disabled"},
-		"unwanted, kept by its annotation":  {unwanted: true, record: applied, live: ours(diff.Live{UID: "1", Annotations: map[string]string{keep: "Prune=false"}}), want: diff.Keep, reason: "an annotation forbids to prune it"},
+		"unwanted, kept by its annotation":  {unwanted: true, record: applied, live: ours(diff.Live{UID: "1", Annotations: map[string]string{keep: "Prune=false"}}), want: diff.Keep, reason: "a sync option or annotation forbids to prune it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := diff.Comparison{Target: "shop", NoPrune: c.noPrune, Records: map[gitops.ObjectKey]diff.Record{}, Live: map[gitops.ObjectKey]diff.Live{}}

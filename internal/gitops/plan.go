@@ -62,9 +62,11 @@ func (p PlanSummary) Empty() bool { return p.Apply == 0 && p.Prune == 0 && p.Hoo
 type Step struct {
 	Phase StepPhase `json:"phase"`
 	Wave  int       `json:"wave"`
-	Apply int       `json:"apply"` // objects to write or delete in this step
-	Wait  int       `json:"wait"`  // objects whose health is waited for
+	Apply int       `json:"apply"`           // objects to write or delete in this step
+	Wait  int       `json:"wait"`            // objects whose health is waited for
 	Hooks int       `json:"hooks,omitempty"` // hooks among them
+	// Deadline is the longest that an object asks for, in seconds.
+	Deadline int `json:"deadline,omitempty"`
 }
 
 // PlanDigest is the digest that an approval of all these plans names. It is

@@ -168,12 +168,16 @@ type SyncPolicy struct {
 	NamespaceAnnotations map[string]string `json:"namespaceAnnotations,omitempty"`
 }
 
-// Has says whether a sync option is set to true: Has("CreateNamespace").
-func (p SyncPolicy) Has(option string) bool {
+// Value is the value of a sync option, empty when it is not set; the last one
+// counts.
+func (p SyncPolicy) Value(option string) (value string) {
 	for _, o := range p.Options {
-		if name, value, _ := strings.Cut(o, "="); name == option {
-			return value == "true"
+		if name, v, _ := strings.Cut(o, "="); name == option {
+			value = v
 		}
 	}
-	return false
+	return value
 }
+
+// Has says whether a sync option is set to true: Has("CreateNamespace").
+func (p SyncPolicy) Has(option string) bool { return p.Value(option) == "true" }

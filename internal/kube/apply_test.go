@@ -214,3 +214,12 @@ func deadline(t *testing.T, s *scene) {
 	_, err = s.region.Wait(ctx, kube.WaitInput{Plan: plan, Records: applied.Records, Deadline: soon})
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+func unknownFieldRefused(t *testing.T, s *scene) {
+	plan := s.plan(t, "{apiVersion: v1, kind: Service, metadata: {name: typo}, spec: {ports: [{port: 80, tagetPort: 1}]}}")
+	applied, err := s.apply(t, plan, 0)
+	require.NoError(t, err)
+	require.Contains(t, applied.Failures[0].Message, "tagetPort: field not declared in schema")
+	asked := s.server.Requests(t, func(r kubetest.Request) bool { return r.Ref.Name == "typo" && r.Writes() })
+	require.Len(t, asked, 1, "it would be refused again, although the server calls it an error of its own")
+}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/tidegate/tidegate/internal/diff"
 	"github.com/tidegate/tidegate/internal/gitops"
 	"github.com/tidegate/tidegate/internal/health"
@@ -14,7 +16,7 @@ import (
 
 // assemble makes the plan of the verdicts.
 func (v *view) assemble(in PlanInput, verdicts []diff.Verdict) (Plan, error) {
-	plan := Plan{Target: in.Target.Name, Region: v.region.settings.Name, Bundle: in.Digest}
+	plan := Plan{Target: in.Target.Name, Region: v.region.settings.Name, Bundle: in.Digest, Propagation: propagationOf(in.Target.SyncPolicy)}
 	var prune []gitops.ObjectKey
 	for i, verdict := range verdicts {
 		switch verdict.Action {
@@ -33,8 +35,10 @@ func (v *view) assemble(in PlanInput, verdicts []diff.Verdict) (Plan, error) {
 	if len(v.wanted) == 0 && len(prune) > 0 && !in.Target.SyncPolicy.AllowEmpty {
 		return plan, fmt.Errorf("%w: the bundle is empty, which would delete all %d objects; set syncPolicy.automated.allowEmpty if that is meant", ErrRefused, len(prune))
 	}
-	plan.PruneNeedsApproval = diff.PruneNeedsApproval(prune, len(v.records))
-	plan.Steps = v.steps(verdicts, prune)
+	if plan.PruneNeedsApproval = diff.PruneNeedsApproval(prune, len(v.records)); plan.PruneNeedsApproval == "" {
+		plan.PruneNeedsApproval = confirmation(verdicts)
+	}
+	plan.Steps = v.steps(verdicts)
 	plan.RunsHooks = v.runsHooks && len(v.hooks) > 0
 	plan.Digest = v.digest(in.Target, prune)
 	return plan, nil
@@ -42,13 +46,22 @@ func (v *view) assemble(in PlanInput, verdicts []diff.Verdict) (Plan, error) {
 
 // steps are all steps in order: what is no longer wanted goes when all that is
 // wanted is there, and before the hooks that follow a sync.
-func (v *view) steps(verdicts []diff.Verdict, prune []gitops.ObjectKey) []PlanStep {
+func (v *view) steps(verdicts []diff.Verdict) []PlanStep {
 	steps := v.applySteps(verdicts)
 	after := slices.IndexFunc(steps, func(s PlanStep) bool { return s.Phase.Rank() > gitops.Prune.Rank() })
 	if after < 0 {
 		after = len(steps)
 	}
-	return slices.Insert(steps, after, v.pruneSteps(prune)...)
+	var first, last []gitops.ObjectKey
+	for _, verdict := range verdicts {
+		switch {
+		case verdict.Action == diff.Prune && verdict.Reason == diff.Last:
+			last = append(last, verdict.Key)
+		case verdict.Action == diff.Prune:
+			first = append(first, verdict.Key)
+		}
+	}
+	return slices.Insert(steps, after, append(v.pruneSteps(first), v.pruneSteps(last)...)...)
 }
 
 func (v *view) applySteps(verdicts []diff.Verdict) []PlanStep {
@@ -88,7 +101,8 @@ func (v *view) planned(d desired, verdict diff.Verdict) PlannedObject {
 	live := v.live[d.Key]
 	o := PlannedObject{
 		Key: d.Key, APIVersion: d.APIVersion, Action: verdict.Action, Reason: verdict.Reason, Digest: d.digest,
-		Tracked: health.Tracked(d.Content), Shared: d.shared, UID: live.UID, Generation: live.Generation,
+		Tracked: health.Tracked(d.Content) && !d.Options.NoWait, Deadline: d.Options.Deadline, Manner: mannerOf(d.Options),
+		Shared: d.shared, UID: live.UID, Generation: live.Generation,
 	}
 	if o.writes() {
 		o.Content = d.encoded
@@ -116,6 +130,30 @@ func (v *view) pruneSteps(prune []gitops.ObjectKey) []PlanStep {
 		steps = append(steps, step)
 	}
 	return steps
+}
+
+// confirmation is why a prune waits for an approval although it is within the
+// deletion budget.
+func confirmation(verdicts []diff.Verdict) string {
+	for _, verdict := range verdicts {
+		if verdict.Action == diff.Prune && verdict.Reason == diff.Confirm {
+			return fmt.Sprintf("it deletes %s: %s", verdict.Key, diff.Confirm)
+		}
+	}
+	return ""
+}
+
+// propagationOf is how a target's deletions reach dependents. As in Argo CD that is
+// foreground: what is deleted is there until they are gone.
+func propagationOf(p gitops.SyncPolicy) metav1.DeletionPropagation {
+	switch p.Value("PrunePropagationPolicy") {
+	case "background":
+		return metav1.DeletePropagationBackground
+	case "orphan":
+		return metav1.DeletePropagationOrphan
+	default:
+		return metav1.DeletePropagationForeground
+	}
 }
 
 // digest is the plan's: over what is desired, what is deleted, and the policy; not

@@ -53,11 +53,19 @@ func severityOf(err error) severity {
 	switch code := status.Status().Code; {
 	case apierrors.IsTooManyRequests(err), apierrors.IsConflict(err), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
 		return passing
+	case breaksSchema(err):
+		return final
 	case code >= 500:
 		return passing
 	default:
 		return final
 	}
+}
+
+// breaksSchema says whether an apply has a field that its kind has not, or an item
+// twice. Servers call that an internal error of theirs.
+func breaksSchema(err error) bool {
+	return strings.Contains(err.Error(), "failed to create typed patch object")
 }
 
 // isUnserved says whether the server knows no such resource, rather than no such
@@ -101,7 +109,20 @@ func issue(o PlannedObject, err error) gitops.ObjectIssue {
 		}
 		message = manifest.RedactMessage(content, message)
 	}
-	return gitops.ObjectIssue{Object: o.Key.String(), Health: gitops.Missing, Message: clip(message)}
+	if apierrors.IsInvalid(err) && isImmutable(message) {
+		message += "; the sync option Force=true deletes the object and makes it anew then"
+	}
+	health := gitops.Missing
+	if o.UID != "" {
+		health = "" // it is there, as it was
+	}
+	return gitops.ObjectIssue{Object: o.Key.String(), Health: health, Message: clip(message)}
+}
+
+// isImmutable says whether a server refuses to change a field at all. There is no
+// reason of its own for that.
+func isImmutable(message string) bool {
+	return strings.Contains(message, "immutable") || strings.Contains(message, "may not change") || strings.Contains(message, "updates to ")
 }
 
 // clip bounds a message: some servers repeat the whole object.

@@ -48,7 +48,7 @@ func makeHook(in PlanInput, o manifest.Object) (hook, error) {
 func (h hook) planned() PlannedObject {
 	return PlannedObject{
 		Key: h.Key, APIVersion: h.APIVersion, Action: diff.Run, Reason: string(h.Phase) + " hook", Digest: h.digest, Content: h.encoded,
-		Tracked: health.Tracked(h.Content), Hook: &PlannedHook{ID: h.id, Run: h.run, Delete: h.Options.DeletePolicies},
+		Tracked: health.Tracked(h.Content) && !h.Options.NoWait, Deadline: h.Options.Deadline, Manner: Manner{Lenient: h.Options.Lenient}, Hook: &PlannedHook{ID: h.id, Run: h.run, Delete: h.Options.DeletePolicies},
 	}
 }
 

@@ -33,12 +33,12 @@ const (
 type Inventory struct {
 	Target string `json:"target"`
 	Claim
-	Busy    bool          `json:"busy,omitempty"` // whoever has the claim may be writing
-	Bundle  string        `json:"bundle"`         // digest of what is delivered
+	Busy   bool   `json:"busy,omitempty"` // whoever has the claim may be writing
+	Bundle string `json:"bundle"`         // digest of what is delivered
 	// Delivered is the digest of what was delivered to its end last; kept where that
 	// had hooks, which do not run again for it.
 	Delivered string        `json:"delivered,omitempty"`
-	Records []diff.Record `json:"records"`
+	Records   []diff.Record `json:"records"`
 
 	version string // the head's resourceVersion; empty when there is none
 }

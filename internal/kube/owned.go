@@ -95,7 +95,7 @@ func (v *view) forget(key gitops.ObjectKey) {
 func (v *view) digestOwned(key gitops.ObjectKey, object map[string]any) {
 	id := identify(object)
 	live := diff.Live{UID: id.uid, ResourceVersion: id.resourceVersion, Generation: id.generation, Annotations: id.annotations}
-	sum, err := v.region.owned(object)
+	sum, err := v.region.owned(object, v.projected[key])
 	if live.OwnedUnknown = err != nil; err == nil {
 		live.Owned = v.mac("owned", sum[:])
 		v.region.seen.put(live.UID, live.ResourceVersion, live.Owned)
@@ -105,10 +105,14 @@ func (v *view) digestOwned(key gitops.ObjectKey, object map[string]any) {
 	v.live[key] = live
 }
 
-// owned digests what we own of an object. Any error means: apply again.
-func (r *Region) owned(object map[string]any) (diff.Sum, error) {
+// owned digests what we own of an object: by what the server has noted, or of what
+// is desired when that is given. Any error means: apply again.
+func (r *Region) owned(object, desired map[string]any) (diff.Sum, error) {
 	d := r.digesters.Get().(*diff.Digester)
 	defer r.digesters.Put(d)
+	if desired != nil {
+		return d.Projected(desired, object), nil
+	}
 	return d.Owned(object)
 }
 

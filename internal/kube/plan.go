@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/tidegate/tidegate/internal/diff"
@@ -33,11 +34,14 @@ type Plan struct {
 	Region string `json:"region"`
 	Bundle string `json:"bundle"`
 	// Digest covers the desired objects, the prune set and the policy.
-	Digest    string     `json:"digest"`
-	Steps     []PlanStep `json:"steps"`
+	Digest string     `json:"digest"`
+	Steps  []PlanStep `json:"steps"`
 	// RunsHooks says that some of the steps may run hooks: Finish ends them.
 	RunsHooks bool `json:"runsHooks,omitempty"`
-	Unchanged int        `json:"unchanged"`
+	// Propagation is how deletions reach dependents, in the words of the API; foreground
+	// when empty.
+	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
+	Unchanged   int                        `json:"unchanged"`
 	// Kept are objects that are no longer desired and stay, with the reason: the
 	// target is OutOfSync while there are any.
 	Kept []gitops.ObjectIssue `json:"kept,omitempty"`
@@ -67,12 +71,32 @@ type PlannedObject struct {
 	Tracked bool `json:"tracked,omitempty"`
 	// Shared objects are created or kept, and never recorded as the target's own.
 	Shared bool `json:"shared,omitempty"`
+	// Manner is how it is written, where that is not the usual way.
+	Manner Manner `json:"manner,omitzero"`
+	// Deadline is how long, in seconds, the object may take to be healthy, if not for
+	// the usual time.
+	Deadline int `json:"deadline,omitempty"`
 	// UID and Generation are of the live object, for what is unchanged or deleted.
 	UID        string `json:"uid,omitempty"`
 	Generation int64  `json:"generation,omitempty"`
 	// Hook is set for a hook: its object is created, and never changed.
 	Hook *PlannedHook `json:"hook,omitempty"`
 }
+
+// Manner is how an object is written: by server-side apply, unless it says
+// otherwise (manifest.Options).
+type Manner struct {
+	Replace    bool `json:"replace,omitempty"`
+	Force      bool `json:"force,omitempty"`
+	ClientSide bool `json:"clientSide,omitempty"`
+	Lenient    bool `json:"lenient,omitempty"`
+}
+
+func mannerOf(o manifest.Options) Manner { return Manner{o.Replace, o.Force, o.ClientSide, o.Lenient} }
+
+// projects says whether what we own of an object is found by what is desired,
+// rather than by what the server has noted.
+func (m Manner) projects() bool { return m.Replace || m.ClientSide }
 
 // writes says whether carrying out the plan writes this object.
 func (o PlannedObject) writes() bool {
@@ -102,15 +126,24 @@ func (r *Region) Plan(ctx context.Context, in PlanInput) (Plan, error) {
 }
 
 func (r *Region) plan(ctx context.Context, in PlanInput) (Plan, error) {
+	options, err := manifest.TargetOptions(in.Target.SyncPolicy.Options)
+	if err != nil {
+		return Plan{}, err
+	}
 	inv, err := r.readInventory(ctx, in.Target.Name)
 	if err != nil {
 		return Plan{}, fmt.Errorf("read the inventory: %w", err)
 	}
-	wanted, hooks, err := r.desire(ctx, in)
+	wanted, hooks, err := r.desire(ctx, in, options)
 	if err != nil {
 		return Plan{}, err
 	}
-	v := &view{region: r, mac: in.MAC, wanted: wanted, hooks: hooks, records: recordsBut(inv, hooks), live: map[gitops.ObjectKey]diff.Live{}}
+	v := &view{region: r, mac: in.MAC, wanted: wanted, hooks: hooks, options: options, records: recordsBut(inv, hooks), live: map[gitops.ObjectKey]diff.Live{}, projected: map[gitops.ObjectKey]map[string]any{}}
+	for _, d := range wanted {
+		if mannerOf(d.Options).projects() {
+			v.projected[d.Key] = d.Content
+		}
+	}
 	v.runsHooks = inv.Delivered != in.Digest
 	if err := v.read(ctx); err != nil {
 		return Plan{}, err
@@ -127,13 +160,13 @@ func (r *Region) plan(ctx context.Context, in PlanInput) (Plan, error) {
 
 // desire is the bundle as this target wants it, digested, with the destination
 // namespace in front where that is to be created, and the hooks apart.
-func (r *Region) desire(ctx context.Context, in PlanInput) (wanted []desired, hooks []hook, err error) {
+func (r *Region) desire(ctx context.Context, in PlanInput, options manifest.Options) (wanted []desired, hooks []hook, err error) {
 	objects, err := manifest.Parse(in.Bundle)
 	if err != nil {
 		return nil, nil, err
 	}
 	placed, err := manifest.Place(objects, manifest.Placement{
-		Target: in.Target.Name, Namespace: in.Target.Namespace,
+		Target: in.Target.Name, Namespace: in.Target.Namespace, Options: options,
 		Namespaced: func(gvk schema.GroupVersionKind) (bool, error) {
 			res, err := r.resourceOf(ctx, gvk)
 			return res.namespaced, err

@@ -47,6 +47,7 @@ func TestRegion(t *testing.T) {
 		"a-lost-inventory-is-made-anew":               lostInventory,
 		"a-large-inventory-is-split":                  splitInventory,
 		"secrets-stay-secret":                         secretsStaySecret,
+		"an-unknown-field-is-refused-at-once":         unknownFieldRefused,
 		"a-hook-is-run-once":                          hookRunOnce,
 		"the-end-of-a-hook-is-kept":                   hookEndKept,
 		"a-hook-that-is-deleted-has-failed":           hookDeleted,

@@ -36,6 +36,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 //	patch RESOURCE NAME       somebody else patches an object (a merge patch)
 //	create RESOURCE           somebody else makes one
 //	delete RESOURCE NAME      somebody else deletes one
+//	uid RESOURCE NAME         which one of those that have had this name is it?
+//	show RESOURCE NAME PATH   a field is looked at
 //
 // The golden file tells what Tidegate did, and what was there in the end.
 func TestScenarios(t *testing.T) {
@@ -72,6 +74,7 @@ func TestScenarios(t *testing.T) {
 type play struct {
 	*scene
 	text strings.Builder
+	uids []string // seen by uid, in order
 }
 
 func (p *play) say(format string, args ...any) { fmt.Fprintf(&p.text, format+"\n", args...) }
@@ -99,6 +102,19 @@ func (p *play) act(t *testing.T, words []string, body string) {
 		require.NoError(t, yaml.Unmarshal([]byte(body), &object.Object))
 		_, err := p.dynamic(t, words[1]).Create(t.Context(), &object, metav1.CreateOptions{FieldManager: "somebody"})
 		require.NoError(t, err)
+	case "uid":
+		object, err := p.dynamic(t, words[1]).Get(t.Context(), words[2], metav1.GetOptions{})
+		require.NoError(t, err)
+		p.uids = append(p.uids, string(object.GetUID()))
+		p.say("  it is number %d of its name", len(slices.Compact(slices.Clone(p.uids))))
+	case "show":
+		object, err := p.dynamic(t, words[1]).Get(t.Context(), strings.ReplaceAll(words[2], "$name", p.target.Name), metav1.GetOptions{})
+		require.NoError(t, err)
+		value, _, err := unstructured.NestedFieldNoCopy(object.Object, strings.Split(words[3], ".")...)
+		require.NoError(t, err)
+		text, err := yaml.Marshal(value)
+		require.NoError(t, err)
+		p.say("  %s", strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\n  "))
 	case "delete":
 		require.NoError(t, p.dynamic(t, words[1]).Delete(t.Context(), words[2], metav1.DeleteOptions{}))
 	default:
@@ -148,7 +164,7 @@ func (p *play) carryOut(t *testing.T, plan kube.Plan) {
 	outcome := p.deliver(t, plan)
 	p.say("  => %s", outcome.Health)
 	for _, issue := range outcome.Issues {
-		p.say("     %s %s: %s", issue.Health, issue.Object, issue.Message)
+		p.say("     %s", strings.TrimSpace(fmt.Sprintf("%s %s: %s", issue.Health, issue.Object, issue.Message)))
 	}
 }
 
@@ -157,7 +173,7 @@ var shown = map[string]schema.GroupVersionResource{}
 
 func init() {
 	for version, resources := range map[string]string{
-		"v1": "configmaps secrets services serviceaccounts persistentvolumeclaims pods", "apps/v1": "deployments statefulsets", "batch/v1": "jobs cronjobs",
+		"v1": "configmaps secrets services serviceaccounts persistentvolumeclaims pods namespaces", "apps/v1": "deployments statefulsets replicasets", "batch/v1": "jobs cronjobs",
 	} {
 		gv, _ := schema.ParseGroupVersion(version)
 		for resource := range strings.FieldsSeq(resources) {
@@ -185,6 +201,9 @@ func (p *play) dynamic(t *testing.T, resource string) dynamic.ResourceInterface 
 func (p *play) objects(t *testing.T) {
 	t.Helper()
 	for _, resource := range slices.Sorted(maps.Keys(shown)) {
+		if resource == "namespaces" {
+			continue
+		}
 		for _, o := range p.settled(t, resource) {
 			if owners := o.GetOwnerReferences(); len(owners) > 0 || o.GetName() == "kube-root-ca.crt" {
 				continue
@@ -246,4 +265,3 @@ func (s *scene) walk(t testing.TB, plan kube.Plan, i int) kube.Outcome {
 	require.NoError(t, err)
 	return outcome
 }
-

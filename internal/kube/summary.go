@@ -19,7 +19,7 @@ func (p Plan) Summary(artifact string) gitops.PlanSummary {
 	for _, step := range p.Steps {
 		applies := step.Applies()
 		hooks := step.count(func(o PlannedObject) bool { return o.Hook != nil })
-		s.Steps = append(s.Steps, gitops.Step{Phase: step.Phase, Wave: step.Wave, Apply: applies, Wait: step.Waits(), Hooks: hooks})
+		s.Steps = append(s.Steps, gitops.Step{Phase: step.Phase, Wave: step.Wave, Apply: applies, Wait: step.Waits(), Hooks: hooks, Deadline: step.deadline()})
 		s.Hooks += hooks
 		if step.Phase == gitops.Prune {
 			s.Prune += applies
@@ -31,6 +31,16 @@ func (p Plan) Summary(artifact string) gitops.PlanSummary {
 		}
 	}
 	return s
+}
+
+// deadline is the longest that an object asks for, in seconds.
+func (s PlanStep) deadline() (longest int) {
+	for _, group := range s.Groups {
+		for _, o := range group {
+			longest = max(longest, o.Deadline)
+		}
+	}
+	return longest
 }
 
 func appendSample(sample []string, group []PlannedObject) []string {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,7 +31,10 @@ type view struct {
 	mac     manifest.MAC
 	wanted  []desired
 	hooks   []hook
-	records map[gitops.ObjectKey]diff.Record
+	options manifest.Options // of the target
+	// projected are the desired contents of those that are not applied by the server.
+	projected map[gitops.ObjectKey]map[string]any
+	records   map[gitops.ObjectKey]diff.Record
 	// runsHooks says that this bundle was not delivered to its end yet.
 	runsHooks bool
 
@@ -197,7 +199,7 @@ func (v *view) dropAbsentNamespaces(ctx context.Context, places map[place][]gito
 func (v *view) compare(ctx context.Context, t gitops.Target) ([]diff.Verdict, error) {
 	c := diff.Comparison{
 		Target: t.Name, Records: v.records, Live: v.live,
-		NoPrune: !t.SyncPolicy.Prune || slices.Contains(t.SyncPolicy.Options, "Prune=false"),
+		NoPrune: !t.SyncPolicy.Prune, Options: v.options,
 	}
 	for _, d := range v.wanted {
 		if !d.shared {

@@ -47,6 +47,7 @@ func (r *Region) Wait(ctx context.Context, in WaitInput) (Outcome, error) {
 		w.gone = in.Records
 	} else {
 		w.healthy = awaited(step, in.Records)
+		w.own = step.deadlines()
 	}
 	outcome, err := r.tracker.wait(ctx, w)
 	if err != nil {
@@ -82,7 +83,8 @@ func awaited(step PlanStep, applied []diff.Record) []diff.Record {
 type waiting struct {
 	healthy, gone []diff.Record
 	deadline      time.Duration
-	yield         bool // give up whatever is not a hook at work
+	own           map[gitops.ObjectKey]time.Duration // deadlines of single objects
+	yield         bool                               // give up whatever is not a hook at work
 	progress      func(string)
 }
 
@@ -95,6 +97,19 @@ type waiter struct {
 	pending []pending
 	// degraded is what will not become healthy.
 	degraded []gitops.ObjectIssue
+}
+
+// deadlines are those that objects ask for.
+func (s PlanStep) deadlines() map[gitops.ObjectKey]time.Duration {
+	own := map[gitops.ObjectKey]time.Duration{}
+	for _, group := range s.Groups {
+		for _, o := range group {
+			if o.Deadline > 0 {
+				own[o.Key] = time.Duration(o.Deadline) * time.Second
+			}
+		}
+	}
+	return own
 }
 
 // pending is one object that is not yet as it should be.
@@ -124,7 +139,7 @@ func (t *tracker) wait(ctx context.Context, what waiting) (Outcome, error) {
 		return Outcome{Health: gitops.Healthy}, nil
 	}
 	defer t.keepPulse()()
-	deadline := time.NewTimer(what.deadline)
+	deadline := time.NewTimer(w.nextDeadline())
 	defer deadline.Stop()
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
@@ -143,7 +158,10 @@ func (t *tracker) wait(ctx context.Context, what waiting) (Outcome, error) {
 			}
 			w.tell()
 		case <-deadline.C:
-			return w.late(), nil
+			if late := w.late(); len(late.Issues) > 0 {
+				return late, nil
+			}
+			deadline.Reset(w.nextDeadline())
 		case <-ctx.Done():
 			return Outcome{}, context.Cause(ctx)
 		case <-t.ctx.Done():
@@ -242,13 +260,33 @@ func (p pending) judge() (gitops.HealthStatus, string) {
 	return s.health, s.message
 }
 
-// late is the outcome at the deadline.
+// deadlineOf is how long an object may take.
+func (w *waiter) deadlineOf(p pending) time.Duration {
+	if own, ok := w.own[p.Key]; ok {
+		return own
+	}
+	return w.deadline
+}
+
+// nextDeadline is how long it is until the first object is late.
+func (w *waiter) nextDeadline() time.Duration {
+	next := w.deadlineOf(w.pending[0])
+	for _, p := range w.pending {
+		next = min(next, w.deadlineOf(p))
+	}
+	return max(next-time.Since(w.started), 0)
+}
+
+// late is the outcome when some objects have passed their deadline.
 func (w *waiter) late() Outcome {
 	outcome := Outcome{Health: gitops.Healthy, Issues: w.degraded}
 	if len(w.degraded) > 0 {
 		outcome.Health = gitops.Degraded
 	}
 	for _, p := range w.pending {
+		if time.Since(w.started) < w.deadlineOf(p) {
+			continue
+		}
 		status, message := p.judge()
 		outcome.Health = outcome.Health.Worse(status)
 		outcome.Issues = append(outcome.Issues, gitops.ObjectIssue{

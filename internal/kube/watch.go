@@ -82,7 +82,7 @@ type state struct {
 	uid        string
 	generation int64
 	deleting   bool
-	atWork     bool // a hook's containers run
+	atWork     bool                // a hook's containers run
 	health     gitops.HealthStatus // by its status, also while it is being deleted
 	message    string
 }

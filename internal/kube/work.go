@@ -1,8 +1,11 @@
 package kube
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -98,12 +101,23 @@ func (w *work) apply(ctx context.Context, o PlannedObject) error {
 	if err != nil {
 		return err
 	}
+	var content map[string]any
+	if o.Manner.projects() {
+		if err := json.Unmarshal(o.Content, &content); err != nil {
+			return fmt.Errorf("decode what is desired: %w", err)
+		}
+	}
 	id := identify(live)
 	rec := diff.Record{
 		Key: o.Key, APIVersion: o.APIVersion, UID: id.uid, ResourceVersion: id.resourceVersion, Generation: id.generation,
 		Desired: o.Digest, Wave: w.in.Plan.Steps[w.in.Step].Wave,
 	}
-	if sum, err := w.region.owned(live); err == nil {
+	if o.Manner.ClientSide {
+		if rec.Applied, err = manifest.Encode(manifest.Redact(content)); err != nil {
+			return err
+		}
+	}
+	if sum, err := w.region.owned(live, content); err == nil {
 		rec.Owned = w.in.MAC("owned", sum[:])
 	}
 	w.mu.Lock()
@@ -124,7 +138,7 @@ func (w *work) write(ctx context.Context, res resource, o PlannedObject) (map[st
 	// would take the object.
 	as := applyAs{manager: w.manager(o), force: o.Action != diff.Create || o.Shared}
 	for started := time.Now(); ; {
-		live, err := w.region.apply(ctx, res, o, as)
+		live, err := w.writeOnce(ctx, res, o, as)
 		if errors.Is(err, errMoved) && !as.force {
 			if err := w.checkOurs(ctx, res, o); err != nil {
 				return nil, err
@@ -183,7 +197,7 @@ func (w *work) prune(ctx context.Context, o PlannedObject) error {
 	if err != nil {
 		return err
 	}
-	gone, err := w.region.delete(ctx, res, o, metav1.DeletePropagationBackground)
+	gone, err := w.region.delete(ctx, res, o, cmp.Or(w.in.Plan.Propagation, metav1.DeletePropagationForeground))
 	if isUnserved(err) {
 		w.region.kinds.forget()
 	}

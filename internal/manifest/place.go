@@ -18,8 +18,9 @@ var ErrUnknownKind = errors.New("unknown kind")
 
 // Placement says where a bundle goes.
 type Placement struct {
-	Target    string // the name that tracking ids carry
-	Namespace string // for namespaced objects that name none
+	Target    string  // the name that tracking ids carry
+	Namespace string  // for namespaced objects that name none
+	Options   Options // what the target's sync options say of all objects
 	// Namespaced says whether objects of a kind live in namespaces. It is not asked
 	// about kinds that the bundle itself defines. It returns ErrUnknownKind, or the
 	// error that kept it from knowing.
@@ -99,7 +100,7 @@ func (p Placement) place(content map[string]any, defined map[schema.GroupKind]bo
 	if err != nil {
 		return o, fmt.Errorf("%s: %w", o.Key, err)
 	}
-	if o.Options, err = ReadOptions(annotations); err != nil || o.Options.Skip {
+	if o.Options, err = ReadOptions(annotations, p.Options); err != nil || o.Options.Skip {
 		return o, prefixed(o.Key, err)
 	}
 	namespaced, err := p.namespaced(GVK(content), o, defined)
