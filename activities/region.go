@@ -54,6 +54,14 @@ type PlanInput struct {
 	Target  gitops.Target `json:"target"`
 	Bundle  gitops.Bundle `json:"bundle"`
 	Rollout RolloutRef    `json:"rollout"`
+	// Siblings are the other targets of the release that go to the same region.
+	Siblings []Sibling `json:"siblings,omitempty"`
+}
+
+// Sibling is another target, with its bundle.
+type Sibling struct {
+	Target gitops.Target `json:"target"`
+	Bundle gitops.Bundle `json:"bundle"`
 }
 
 // Plan compares a target's region with a bundle, keeps the plan as an artifact and
@@ -79,7 +87,15 @@ func (r *Region) plan(ctx context.Context, in PlanInput) (summary gitops.PlanSum
 	if err != nil {
 		return summary, fmt.Errorf("read the bundle of %s: %w", in.Target.Name, err)
 	}
-	plan, err := region.Plan(kube.WithCaller(ctx, in.Rollout.caller(ctx)), kube.PlanInput{Target: in.Target, Bundle: bundle, Digest: in.Bundle.Digest, MAC: r.MAC, Rollout: in.Rollout.String()})
+	input := kube.PlanInput{Target: in.Target, Bundle: bundle, Digest: in.Bundle.Digest, MAC: r.MAC, Rollout: in.Rollout.String()}
+	for _, s := range in.Siblings {
+		bundle, err := r.Store.Get(ctx, s.Bundle.Digest)
+		if err != nil {
+			return summary, fmt.Errorf("read the bundle of %s: %w", s.Target.Name, err)
+		}
+		input.Siblings = append(input.Siblings, kube.Sibling{Target: s.Target, Bundle: bundle})
+	}
+	plan, err := region.Plan(kube.WithCaller(ctx, in.Rollout.caller(ctx)), input)
 	if err != nil {
 		return summary, err
 	}

@@ -14,7 +14,9 @@ import (
 
 // withHooks is a plan of four steps: the first and the last two are hooks.
 func withHooks(in activities.PlanInput) (gitops.PlanSummary, error) {
-	hook := func(phase gitops.StepPhase) gitops.Step { return gitops.Step{Phase: phase, Apply: 1, Wait: 1, Hooks: 1} }
+	hook := func(phase gitops.StepPhase) gitops.Step {
+		return gitops.Step{Phase: phase, Apply: 1, Wait: 1, Hooks: 1}
+	}
 	return gitops.PlanSummary{
 		Target: in.Target.Name, Region: in.Target.Region, Digest: "digest-1", Artifact: "plan", Apply: 1, Hooks: 3,
 		Steps: []gitops.Step{hook(gitops.PreSync), {Phase: gitops.Sync, Apply: 1, Wait: 1}, hook(gitops.PostSync), hook(gitops.SyncFail)},

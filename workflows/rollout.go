@@ -44,7 +44,7 @@ type rollout struct {
 	// stop is why the rollout was asked to end; stopPhase is what it ends as.
 	stop      string
 	stopPhase gitops.Phase
-	aborted   bool // hooks that are at work do not matter either
+	aborted   bool              // hooks that are at work do not matter either
 	approved  map[string]string // gate → plan digest it was approved with
 	reports   int64             // how often the Delivery was told
 }

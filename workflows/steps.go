@@ -162,10 +162,9 @@ func saveRecord(ctx workflow.Context, id string, record RolloutStatus) error {
 
 // What follows runs with a region's credentials, on that region's queues.
 
-func planTarget(ctx workflow.Context, ref activities.RolloutRef, t TargetInput) (gitops.PlanSummary, error) {
-	in := activities.PlanInput{Target: t.Target, Bundle: t.Bundle, Rollout: ref}
-	call := regionCall{region: t.Target.Region, queue: activities.RegionQueue(t.Target.Region), heartbeat: writeTimeout, summary: "plan " + t.Target.Name, limit: time.Minute, total: 5 * time.Minute}
-	result := gitops.PlanSummary{Target: t.Target.Name, Region: t.Target.Region}
+func planTarget(ctx workflow.Context, in activities.PlanInput) (gitops.PlanSummary, error) {
+	call := regionCall{region: in.Target.Region, queue: activities.RegionQueue(in.Target.Region), heartbeat: writeTimeout, summary: "plan " + in.Target.Name, limit: time.Minute, total: 5 * time.Minute}
+	result := gitops.PlanSummary{Target: in.Target.Name, Region: in.Target.Region}
 	lost, err := call.run(ctx, region.Plan, in, &result)
 	if lost != "" {
 		result.Unreachable = lost

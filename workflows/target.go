@@ -56,7 +56,7 @@ func (r *rollout) planAndDeliverTargets(ctx workflow.Context) {
 }
 
 func (t *target) makePlan(ctx workflow.Context) {
-	plan, err := planTarget(ctx, t.ref(), t.TargetInput)
+	plan, err := planTarget(ctx, activities.PlanInput{Target: t.Target, Bundle: t.Bundle, Rollout: t.ref(), Siblings: t.siblings()})
 	switch {
 	case err != nil:
 		t.settle(ctx, failed(err))
@@ -69,6 +69,17 @@ func (t *target) makePlan(ctx workflow.Context) {
 	t.status.Phase, t.status.Step, t.status.Steps = gitops.TargetPlanned, 0, len(plan.Steps)
 	t.status.Apply, t.status.Prune, t.status.Changes = plan.Apply, plan.Prune, plan.Sample
 	t.status.Message = ""
+}
+
+// siblings are the other targets of the rollout in the same region: objects may move
+// between them.
+func (t *target) siblings() (siblings []activities.Sibling) {
+	for _, other := range t.rollout.in.Targets {
+		if other.Target.Region == t.Target.Region && other.Target.Name != t.Target.Name {
+			siblings = append(siblings, activities.Sibling{Target: other.Target, Bundle: other.Bundle})
+		}
+	}
+	return siblings
 }
 
 // deliverTargets walks every target's plan, all targets at once.

@@ -3,11 +3,13 @@ package catalog
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/tidegate/tidegate/internal/gitops"
+	"github.com/tidegate/tidegate/internal/manifest"
 )
 
 const (
@@ -84,9 +86,24 @@ func (l *loader) readApplication(n *yaml.Node, set string, out reporter) (candid
 	t.Source, t.More = l.readSources(n, app.Spec.Source, app.Spec.Sources, out)
 	t.Substitute = readSubstitute(n, app.Metadata.Annotations[substituteAnnotation], out)
 	readPluginPaths(n, app.Metadata.Annotations[generatePaths], &t, out)
+	t.Adopt = readFlag(n, app.Metadata.Annotations, manifest.AnnotationAdopt, out)
+	t.RenamedFrom = app.Metadata.Annotations[renamedAnnotation]
 	t.Region = l.readDestination(n, app.Spec.Destination, out)
 	t.SyncPolicy = app.Spec.SyncPolicy.read(near(n, "spec", "syncPolicy"), out)
 	return candidate{Target: t, set: set, file: out.file, line: n.Line}, out.count() == before
+}
+
+// renamedAnnotation names the Application that this one was called before.
+const renamedAnnotation = "tidegate.dev/renamed-from"
+
+// readFlag reads an annotation that is true or false, in quotes.
+func readFlag(n *yaml.Node, annotations map[string]string, name string, out reporter) bool {
+	text, there := annotations[name]
+	value, err := strconv.ParseBool(text)
+	if there && err != nil {
+		out.at(near(n, "metadata", "annotations", name), "metadata.annotations", "%s is %q; it is true or false, in quotes", name, text)
+	}
+	return value
 }
 
 // substituteAnnotation is the one with the values of ${NAME} in what is rendered: a

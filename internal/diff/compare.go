@@ -2,6 +2,7 @@ package diff
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/tidegate/tidegate/internal/gitops"
@@ -39,6 +40,8 @@ type Desired struct {
 	// Annotations are what they must have.
 	Shared              bool
 	Labels, Annotations map[string]string
+	// Adopt is true, or the name of a target: from whom it may be taken over.
+	Adopt string
 }
 
 // Live is what a region shows of one object.
@@ -48,6 +51,8 @@ type Live struct {
 	Generation      int64
 	Labels          map[string]string
 	Annotations     map[string]string
+	// Controller is the object that owns this one, as kind and name; empty for none.
+	Controller string
 	// Owned is the keyed digest of the fields that we own, when the whole object was
 	// read; OwnedUnknown says that it was read and there is none.
 	Owned        string
@@ -76,6 +81,8 @@ type Verdict struct {
 	Action Action
 	// Reason tells why, in words for people, where it is not plain.
 	Reason string
+	// Adopted says that the object is taken over from somebody else.
+	Adopted bool
 }
 
 // Comparison is what Compare compares.
@@ -88,6 +95,12 @@ type Comparison struct {
 	// NoPrune says that the policy of the target forbids to prune.
 	NoPrune bool
 	Options manifest.Options // of the target
+	// Adopt allows to take over what no target tracks; RenamedFrom what that target
+	// tracks.
+	Adopt       bool
+	RenamedFrom string
+	// Siblings are what other targets of the same release and region declare, by name.
+	Siblings map[string]map[gitops.ObjectKey]bool
 }
 
 // Reasons of a Prune that mean something to whoever carries it out.
@@ -103,8 +116,7 @@ func Compare(c Comparison) []Verdict {
 	wanted := make(map[gitops.ObjectKey]bool, len(c.Desired))
 	for _, d := range c.Desired {
 		wanted[d.Key] = true
-		action, reason := c.judge(d)
-		verdicts = append(verdicts, Verdict{d.Key, action, reason})
+		verdicts = append(verdicts, c.judge(d))
 	}
 	var left []gitops.ObjectKey
 	for key := range c.Records {
@@ -115,14 +127,24 @@ func Compare(c Comparison) []Verdict {
 	slices.SortFunc(left, gitops.ObjectKey.Compare)
 	for _, key := range left {
 		action, reason := c.judgeLeft(key)
-		verdicts = append(verdicts, Verdict{key, action, reason})
+		verdicts = append(verdicts, Verdict{Key: key, Action: action, Reason: reason})
 	}
 	return verdicts
 }
 
-func (c Comparison) judge(d Desired) (Action, string) {
-	record, recorded := c.Records[d.Key]
+func (c Comparison) judge(d Desired) Verdict {
 	live, exists := c.Live[d.Key]
+	if exists && !d.Shared {
+		if owner, ours := c.owner(d.Key, c.Records[d.Key], live); !ours {
+			return c.judgeForeign(d, live, owner)
+		}
+	}
+	action, reason := c.judgeOurs(d, live, exists)
+	return Verdict{Key: d.Key, Action: action, Reason: reason}
+}
+
+func (c Comparison) judgeOurs(d Desired, live Live, exists bool) (Action, string) {
+	record, recorded := c.Records[d.Key]
 	switch {
 	case !exists && recorded && record.UID != "":
 		return Create, "it was deleted"
@@ -132,12 +154,6 @@ func (c Comparison) judge(d Desired) (Action, string) {
 		return Unchanged, ""
 	case d.Shared:
 		return Change, "it lacks labels or annotations"
-	}
-	if owner, ours := c.owner(d.Key, record, live); !ours {
-		if owner != "" {
-			return Refuse, "it is tracked by target " + owner
-		}
-		return Refuse, "it exists and is not managed by Tidegate; adoption is not supported yet: delete it, or name it differently"
 	}
 	switch {
 	case !recorded || record.UID == "":
@@ -172,6 +188,11 @@ func (c Comparison) judgeLeft(key gitops.ObjectKey) (Action, string) {
 		return Forget, "it is no longer managed by Tidegate"
 	case c.NoPrune:
 		return Keep, "prune is disabled"
+	}
+	for _, sibling := range slices.Sorted(maps.Keys(c.Siblings)) {
+		if c.Siblings[sibling][key] {
+			return Keep, "target " + sibling + " takes it over"
+		}
 	}
 	switch prune, last := manifest.PruneOf(live.Annotations, c.Options); {
 	case prune == manifest.RemovalNever:

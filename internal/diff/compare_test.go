@@ -1,98 +1,125 @@
 package diff_test
 
 import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
 
 	"github.com/tidegate/tidegate/internal/diff"
 	"github.com/tidegate/tidegate/internal/gitops"
 	"github.com/tidegate/tidegate/internal/manifest"
 )
 
-var key = gitops.ObjectKey{Kind: "ConfigMap", Namespace: "shop", Name: "a"}
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-const otherTarget, keep = "other", "argocd.argoproj.io/sync-options"
-
-// ours is a live object that carries this target's tracking id.
-func ours(live diff.Live) *diff.Live {
-	live.Annotations = map[string]string{manifest.AnnotationTracking: manifest.TrackingID("shop", key), keep: live.Annotations[keep]}
-	return &live
+// comparison is a case: what a target called shop wants, remembers and sees.
+type comparison struct {
+	NoPrune     bool
+	Options     []string
+	Adopt       bool
+	RenamedFrom string
+	Siblings    map[string][]string
+	Objects     []struct {
+		Key     string
+		Desired *diff.Desired
+		Record  *diff.Record
+		Live    *struct {
+			diff.Live
+			Tracked, Argo string // who tracks it
+		}
+	}
 }
 
-func theirs(live diff.Live) *diff.Live {
-	live.Annotations = map[string]string{manifest.AnnotationTracking: manifest.TrackingID(otherTarget, key)}
-	return &live
-}
-
+// The golden file has a verdict a line.
 func TestCompare(t *testing.T) {
-	applied := &diff.Record{Key: key, UID: "1", ResourceVersion: "10", Desired: "d", Owned: "o"}
-	noted := &diff.Record{Key: key}
-	for name, c := range map[string]struct {
-		unwanted bool
-		noPrune  bool
-		record   *diff.Record
-		live     *diff.Live
-		want     diff.Action
-		reason   string
-	}{
-		"new":                               {want: diff.Create},
-		"noted by a rollout that was cut":   {record: noted, want: diff.Create},
-		"deleted by somebody":               {record: applied, want: diff.Create, reason: "it was deleted"},
-		"as it was":                         {record: applied, live: ours(diff.Live{UID: "1", ResourceVersion: "10"}), want: diff.Unchanged},
-		"moved, not read":                   {record: applied, live: ours(diff.Live{UID: "1", ResourceVersion: "11"}), want: diff.Look},
-		"moved, ours is the same":           {record: applied, live: ours(diff.Live{UID: "1", ResourceVersion: "11", Owned: "o"}), want: diff.Unchanged},
-		"drifted":                           {record: applied, live: ours(diff.Live{UID: "1", ResourceVersion: "11", Owned: "x"}), want: diff.Change, reason: "it has drifted"},
-		"ownership cleared":                 {record: applied, live: ours(diff.Live{UID: "1", ResourceVersion: "11", OwnedUnknown: true}), want: diff.Change, reason: "its field ownership was cleared"},
-		"Git has changed":                   {record: &diff.Record{Key: key, UID: "1", ResourceVersion: "10", Desired: "before"}, live: ours(diff.Live{UID: "1", ResourceVersion: "10"}), want: diff.Change},
-		"made anew, with our id":            {record: applied, live: ours(diff.Live{UID: "2"}), want: diff.Change, reason: "it was made anew"},
-		"made anew by somebody":             {record: applied, live: &diff.Live{UID: "2"}, want: diff.Refuse, reason: "it exists and is not managed by Tidegate; adoption is not supported yet: delete it, or name it differently"},
-		"our id was taken off":              {record: applied, live: &diff.Live{UID: "1", ResourceVersion: "11", Owned: "x"}, want: diff.Change, reason: "it has drifted"},
-		"applied, the inventory was lost":   {live: ours(diff.Live{UID: "1"}), want: diff.Change, reason: "it is not in the inventory yet"},
-		"applied, then the worker died":     {record: noted, live: ours(diff.Live{UID: "1"}), want: diff.Change, reason: "it is not in the inventory yet"},
-		"foreign":                           {live: &diff.Live{UID: "1"}, want: diff.Refuse, reason: "it exists and is not managed by Tidegate; adoption is not supported yet: delete it, or name it differently"},
-		"foreign, noted by a cut rollout":   {record: noted, live: &diff.Live{UID: "1"}, want: diff.Refuse, reason: "it exists and is not managed by Tidegate; adoption is not supported yet: delete it, or name it differently"},
-		"another target's":                  {live: theirs(diff.Live{UID: "1"}), want: diff.Refuse, reason: "it is tracked by target other"},
-		"given to another target":           {record: applied, live: theirs(diff.Live{UID: "1"}), want: diff.Refuse, reason: "it is tracked by target other"},
-		"unwanted":                          {unwanted: true, record: applied, live: ours(diff.Live{UID: "1"}), want: diff.Prune},
-		"unwanted, made anew with our id":   {unwanted: true, record: applied, live: ours(diff.Live{UID: "2"}), want: diff.Prune},
-		"unwanted, gone":                    {unwanted: true, record: applied, want: diff.Forget, reason: "it is gone"},
-		"unwanted, made anew by somebody":   {unwanted: true, record: applied, live: &diff.Live{UID: "2"}, want: diff.Forget, reason: "it is no longer managed by Tidegate"},
-		"unwanted, never made, and foreign": {unwanted: true, record: noted, live: &diff.Live{UID: "2"}, want: diff.Forget, reason: "it is no longer managed by Tidegate"},
-		"unwanted, given to another target": {unwanted: true, record: applied, live: theirs(diff.Live{UID: "1"}), want: diff.Forget, reason: "it is tracked by target other"},
-		"unwanted, prune is off":            {unwanted: true, noPrune: true, record: applied, live: ours(diff.Live{UID: "1"}), want: diff.Keep, reason: "prune is disabled"},
-		"unwanted, kept by its annotation":  {unwanted: true, record: applied, live: ours(diff.Live{UID: "1", Annotations: map[string]string{keep: "Prune=false"}}), want: diff.Keep, reason: "a sync option or annotation forbids to prune it"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			in := diff.Comparison{Target: "shop", NoPrune: c.noPrune, Records: map[gitops.ObjectKey]diff.Record{}, Live: map[gitops.ObjectKey]diff.Live{}}
-			if !c.unwanted {
-				in.Desired = []diff.Desired{{Key: key, Digest: "d"}}
+	files, err := filepath.Glob("testdata/compare/*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			var b strings.Builder
+			for _, v := range diff.Compare(readComparison(t, file)) {
+				fmt.Fprintf(&b, "%s %s", v.Action, v.Key)
+				if v.Adopted {
+					b.WriteString(", adopted")
+				}
+				if v.Reason != "" {
+					b.WriteString(": " + v.Reason)
+				}
+				b.WriteString("\n")
 			}
-			if c.record != nil {
-				in.Records[key] = *c.record
+			golden := strings.TrimSuffix(file, ".yaml") + ".golden"
+			if *update {
+				require.NoError(t, os.WriteFile(golden, []byte(b.String()), 0o600))
 			}
-			if c.live != nil {
-				in.Live[key] = *c.live
-			}
-			require.Equal(t, []diff.Verdict{{Key: key, Action: c.want, Reason: c.reason}}, diff.Compare(in))
+			want, err := os.ReadFile(golden)
+			require.NoError(t, err)
+			require.Equal(t, string(want), b.String())
 		})
 	}
 }
 
-func TestSharedObjectsAreCompletedAndNeverRefused(t *testing.T) {
-	ns := gitops.ObjectKey{Kind: "Namespace", Name: "shop"}
-	judge := func(labels map[string]string, live ...diff.Live) diff.Action {
-		in := diff.Comparison{Target: "shop", Desired: []diff.Desired{{Key: ns, Shared: true, Labels: labels}}, Live: map[gitops.ObjectKey]diff.Live{}}
-		for _, l := range live {
-			in.Live[ns] = l
-		}
-		return diff.Compare(in)[0].Action
+func readComparison(t *testing.T, file string) diff.Comparison {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var c comparison
+	require.NoError(t, yaml.UnmarshalStrict(text, &c))
+	in := diff.Comparison{
+		Target: "shop", NoPrune: c.NoPrune, Adopt: c.Adopt, RenamedFrom: c.RenamedFrom,
+		Records: map[gitops.ObjectKey]diff.Record{}, Live: map[gitops.ObjectKey]diff.Live{}, Siblings: map[string]map[gitops.ObjectKey]bool{},
 	}
-	level := map[string]string{"level": "baseline"}
-	require.Equal(t, diff.Create, judge(level))
-	require.Equal(t, diff.Unchanged, judge(nil, diff.Live{UID: "1"}))
-	require.Equal(t, diff.Change, judge(level, diff.Live{UID: "1"}))
-	require.Equal(t, diff.Unchanged, judge(level, diff.Live{UID: "1", Labels: map[string]string{"level": "baseline", "more": "x"}}))
+	in.Options, err = manifest.TargetOptions(c.Options)
+	require.NoError(t, err)
+	for name, keys := range c.Siblings {
+		in.Siblings[name] = map[gitops.ObjectKey]bool{}
+		for _, key := range keys {
+			in.Siblings[name][readKey(key)] = true
+		}
+	}
+	for _, o := range c.Objects {
+		key := readKey(o.Key)
+		if o.Desired != nil {
+			o.Desired.Key = key
+			in.Desired = append(in.Desired, *o.Desired)
+		}
+		if o.Record != nil {
+			o.Record.Key = key
+			in.Records[key] = *o.Record
+		}
+		if o.Live != nil {
+			live := o.Live.Live
+			if live.Annotations == nil {
+				live.Annotations = map[string]string{}
+			}
+			for annotation, owner := range map[string]string{manifest.AnnotationTracking: o.Live.Tracked, "argocd.argoproj.io/tracking-id": o.Live.Argo} {
+				if owner != "" {
+					live.Annotations[annotation] = manifest.TrackingID(owner, key)
+				}
+			}
+			in.Live[key] = live
+		}
+	}
+	return in
+}
+
+// readKey reads a key in its form for people.
+func readKey(text string) (key gitops.ObjectKey) {
+	kind, name, _ := strings.Cut(text, " ")
+	if group, rest, ok := strings.Cut(kind, "/"); ok {
+		key.Group, kind = group, rest
+	}
+	if namespace, rest, ok := strings.Cut(name, "/"); ok {
+		key.Namespace, name = namespace, rest
+	}
+	key.Kind, key.Name = kind, name
+	return key
 }
 
 func TestPruneNeedsApproval(t *testing.T) {

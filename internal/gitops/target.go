@@ -148,6 +148,10 @@ type Target struct {
 	// Finalizer says that retiring the Application deletes its objects (Argo CD's
 	// resources-finalizer); without it they stay.
 	Finalizer bool `json:"finalizer,omitempty"`
+	// Adopt allows to take over objects that exist and nobody of Tidegate's manages.
+	Adopt bool `json:"adopt,omitempty"`
+	// RenamedFrom is the target whose objects this one takes over.
+	RenamedFrom string `json:"renamedFrom,omitempty"`
 }
 
 // Sources are all sources of the target.

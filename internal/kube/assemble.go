@@ -17,6 +17,7 @@ import (
 // assemble makes the plan of the verdicts.
 func (v *view) assemble(in PlanInput, verdicts []diff.Verdict) (Plan, error) {
 	plan := Plan{Target: in.Target.Name, Region: v.region.settings.Name, Bundle: in.Digest, Propagation: propagationOf(in.Target.SyncPolicy)}
+	plan.KeepManagers = in.Target.SyncPolicy.Value("ClientSideApplyMigration") == "false"
 	var prune []gitops.ObjectKey
 	for i, verdict := range verdicts {
 		switch verdict.Action {
@@ -101,7 +102,7 @@ func (v *view) planned(d desired, verdict diff.Verdict) PlannedObject {
 	live := v.live[d.Key]
 	o := PlannedObject{
 		Key: d.Key, APIVersion: d.APIVersion, Action: verdict.Action, Reason: verdict.Reason, Digest: d.digest,
-		Tracked: health.Tracked(d.Content) && !d.Options.NoWait, Deadline: d.Options.Deadline, Manner: mannerOf(d.Options),
+		Tracked: health.Tracked(d.Content) && !d.Options.NoWait, Deadline: d.Options.Deadline, Manner: mannerOf(d.Options), Adopted: verdict.Adopted,
 		Shared: d.shared, UID: live.UID, Generation: live.Generation,
 	}
 	if o.writes() {

@@ -87,7 +87,7 @@ func (w *work) clearHooks(ctx context.Context, step PlanStep) error {
 		if err := w.fence.check(ctx); err != nil {
 			return err
 		}
-		deleted, err := w.region.endRun(ctx, rec.Key, rec.APIVersion, w.in.Plan.Target, "")
+		deleted, err := w.region.endRun(ctx, hookRun{key: rec.Key, apiVersion: rec.APIVersion, target: w.in.Plan.Target})
 		if err != nil {
 			return fmt.Errorf("delete the earlier run %s of a hook: %w", rec.Key, err)
 		}
@@ -197,7 +197,7 @@ func (w *work) adopt(ctx context.Context, res resource, o PlannedObject) (map[st
 	case id.annotations[manifest.AnnotationHookRun] == o.Hook.Run:
 		return live, nil
 	}
-	uid, err := w.region.endRun(ctx, o.Key, o.APIVersion, w.in.Plan.Target, "")
+	uid, err := w.region.endRun(ctx, hookRun{key: o.Key, apiVersion: o.APIVersion, target: w.in.Plan.Target})
 	if err != nil || uid == "" {
 		return nil, errors.Join(err, errMoved)
 	}
@@ -292,7 +292,7 @@ func (r *Region) finish(ctx context.Context, in FinishInput) error {
 			if err := f.check(ctx); err != nil {
 				return err
 			}
-			deleted, err := r.endRun(ctx, o.Key, o.APIVersion, in.Plan.Target, o.Hook.Run, o.Hook.Delete...)
+			deleted, err := r.endRun(ctx, hookRun{o.Key, o.APIVersion, in.Plan.Target, o.Hook})
 			if err != nil {
 				return fmt.Errorf("%s: %w", o.Key, err)
 			}
@@ -307,12 +307,21 @@ func (r *Region) finish(ctx context.Context, in FinishInput) error {
 	return f.record(ctx, did)
 }
 
+// hookRun is the object of a hook's run. Without a hook it is an earlier one of
+// whatever rollout.
+type hookRun struct {
+	key        gitops.ObjectKey
+	apiVersion string
+	target     string
+	hook       *PlannedHook
+}
+
 // endRun lets go of the object of a hook's run, and deletes it where a policy says
-// so or it has not ended. Without a run it is an earlier one of whatever rollout,
-// and is deleted in any case. It returns the UID of what it has deleted; nothing
-// when there is no such object, or it is not ours.
-func (r *Region) endRun(ctx context.Context, key gitops.ObjectKey, apiVersion, target, run string, policies ...gitops.HookDeletePolicy) (deleted string, err error) {
-	res, err := r.resourceFor(ctx, key, apiVersion)
+// so or it has not ended; an earlier one in any case. It returns the UID of what it
+// has deleted; nothing when there is no such object, or it is not ours.
+func (r *Region) endRun(ctx context.Context, run hookRun) (deleted string, err error) {
+	key := run.key
+	res, err := r.resourceFor(ctx, key, run.apiVersion)
 	if errors.Is(err, manifest.ErrUnknownKind) {
 		return "", nil
 	}
@@ -320,25 +329,22 @@ func (r *Region) endRun(ctx context.Context, key gitops.ObjectKey, apiVersion, t
 		return "", err
 	}
 	live, err := r.get(ctx, res, key.Namespace, key.Name)
-	if apierrors.IsNotFound(err) {
-		return "", nil
-	}
 	if err != nil {
-		return "", err
+		return "", ignoreNotFound(err)
 	}
 	id := identify(live)
-	ours := manifest.TrackedBy(id.annotations[manifest.AnnotationTracking], key) == target
-	if !ours || run != "" && id.annotations[manifest.AnnotationHookRun] != run {
+	ours := manifest.TrackedBy(id.annotations[manifest.AnnotationTracking], key) == run.target
+	if !ours || run.hook != nil && id.annotations[manifest.AnnotationHookRun] != run.hook.Run {
 		return "", nil
 	}
 	if err := r.letGo(ctx, res, key, live); err != nil {
 		return "", err
 	}
-	if run != "" && !deletes(live, policies) {
+	if run.hook != nil && !deletes(live, run.hook.Delete) {
 		return "", nil
 	}
-	if _, err := r.delete(ctx, res, PlannedObject{Key: key, UID: id.uid}, metav1.DeletePropagationForeground); err != nil && !apierrors.IsNotFound(err) && !errors.Is(err, errMoved) {
-		return "", err
+	if _, err := r.delete(ctx, res, PlannedObject{Key: key, UID: id.uid}, metav1.DeletePropagationForeground); err != nil && !errors.Is(err, errMoved) {
+		return "", ignoreNotFound(err)
 	}
 	return id.uid, nil
 }

@@ -94,7 +94,7 @@ func (v *view) forget(key gitops.ObjectKey) {
 // digestOwned replaces what is known of a live object by what it is now.
 func (v *view) digestOwned(key gitops.ObjectKey, object map[string]any) {
 	id := identify(object)
-	live := diff.Live{UID: id.uid, ResourceVersion: id.resourceVersion, Generation: id.generation, Annotations: id.annotations}
+	live := diff.Live{UID: id.uid, ResourceVersion: id.resourceVersion, Generation: id.generation, Annotations: id.annotations, Labels: v.live[key].Labels, Controller: v.live[key].Controller}
 	sum, err := v.region.owned(object, v.projected[key])
 	if live.OwnedUnknown = err != nil; err == nil {
 		live.Owned = v.mac("owned", sum[:])

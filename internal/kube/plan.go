@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +26,14 @@ type PlanInput struct {
 	// Rollout names the rollout that the plan is for: what the runs of its hooks are
 	// known by.
 	Rollout string
+	// Siblings are other targets of the same release in the same region.
+	Siblings []Sibling
+}
+
+// Sibling is another target, with its bundle.
+type Sibling struct {
+	Target gitops.Target
+	Bundle []byte
 }
 
 // Plan says what has to be done to bring one target to a bundle. It is a value:
@@ -41,7 +50,10 @@ type Plan struct {
 	// Propagation is how deletions reach dependents, in the words of the API; foreground
 	// when empty.
 	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
-	Unchanged   int                        `json:"unchanged"`
+	// KeepManagers leaves the fields of objects that are taken over to whoever wrote
+	// them before: what Git does not have stays (ClientSideApplyMigration=false).
+	KeepManagers bool `json:"keepManagers,omitempty"`
+	Unchanged    int  `json:"unchanged"`
 	// Kept are objects that are no longer desired and stay, with the reason: the
 	// target is OutOfSync while there are any.
 	Kept []gitops.ObjectIssue `json:"kept,omitempty"`
@@ -69,6 +81,8 @@ type PlannedObject struct {
 	Content    json.RawMessage  `json:"content,omitempty"` // what is applied, for creates and changes
 	// Tracked says that the object's health is waited for.
 	Tracked bool `json:"tracked,omitempty"`
+	// Adopted objects are taken over from whoever wrote them before.
+	Adopted bool `json:"adopted,omitempty"`
 	// Shared objects are created or kept, and never recorded as the target's own.
 	Shared bool `json:"shared,omitempty"`
 	// Manner is how it is written, where that is not the usual way.
@@ -145,6 +159,9 @@ func (r *Region) plan(ctx context.Context, in PlanInput) (Plan, error) {
 		}
 	}
 	v.runsHooks = inv.Delivered != in.Digest
+	if v.siblings, err = r.declaredBy(ctx, in.Siblings); err != nil {
+		return Plan{}, err
+	}
 	if err := v.read(ctx); err != nil {
 		return Plan{}, err
 	}
@@ -165,13 +182,7 @@ func (r *Region) desire(ctx context.Context, in PlanInput, options manifest.Opti
 	if err != nil {
 		return nil, nil, err
 	}
-	placed, err := manifest.Place(objects, manifest.Placement{
-		Target: in.Target.Name, Namespace: in.Target.Namespace, Options: options,
-		Namespaced: func(gvk schema.GroupVersionKind) (bool, error) {
-			res, err := r.resourceOf(ctx, gvk)
-			return res.namespaced, err
-		},
-	})
+	placed, err := r.place(ctx, objects, in.Target, options)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -197,6 +208,41 @@ func (r *Region) desire(ctx context.Context, in PlanInput, options manifest.Opti
 		wanted[i].digest = in.MAC.Digest(wanted[i].encoded)
 	}
 	return wanted, hooks, nil
+}
+
+func (r *Region) place(ctx context.Context, objects []map[string]any, t gitops.Target, options manifest.Options) ([]manifest.Object, error) {
+	return manifest.Place(objects, manifest.Placement{
+		Target: t.Name, Namespace: t.Namespace, Options: options,
+		Namespaced: func(gvk schema.GroupVersionKind) (bool, error) {
+			res, err := r.resourceOf(ctx, gvk)
+			return res.namespaced, err
+		},
+	})
+}
+
+// declaredBy is what siblings declare. One whose bundle cannot be placed declares
+// nothing: its own plan says why.
+func (r *Region) declaredBy(ctx context.Context, siblings []Sibling) (map[string]map[gitops.ObjectKey]bool, error) {
+	declared := map[string]map[gitops.ObjectKey]bool{}
+	for _, s := range siblings {
+		objects, err := manifest.Parse(s.Bundle)
+		if err != nil {
+			continue
+		}
+		placed, err := r.place(ctx, objects, s.Target, manifest.Options{})
+		if errors.Is(err, manifest.ErrInvalid) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		keys := make(map[gitops.ObjectKey]bool, len(placed))
+		for _, o := range placed {
+			keys[o.Key] = true
+		}
+		declared[s.Target.Name] = keys
+	}
+	return declared, nil
 }
 
 // destination is the namespace that CreateNamespace=true asks for, unless the

@@ -47,6 +47,8 @@ func TestRegion(t *testing.T) {
 		"a-lost-inventory-is-made-anew":               lostInventory,
 		"a-large-inventory-is-split":                  splitInventory,
 		"secrets-stay-secret":                         secretsStaySecret,
+		"objects-move-between-targets-of-a-release":   objectsMove,
+		"a-renamed-target-keeps-its-objects":          renamed,
 		"an-unknown-field-is-refused-at-once":         unknownFieldRefused,
 		"a-hook-is-run-once":                          hookRunOnce,
 		"the-end-of-a-hook-is-kept":                   hookEndKept,
@@ -112,7 +114,7 @@ func foreignRefused(t *testing.T, s *scene) {
 	require.NoError(t, err)
 	_, err = s.tryPlan(t, s.bundle(t, settings, web))
 	require.ErrorIs(t, err, kube.ErrRefused)
-	require.ErrorContains(t, err, "ConfigMap "+s.target.Namespace+"/settings: it exists and is not managed by Tidegate; adoption is not supported yet")
+	require.ErrorContains(t, err, "ConfigMap "+s.target.Namespace+"/settings: it exists and is not managed by Tidegate; to take it over, give it")
 	require.NotContains(t, err.Error(), "Deployment")
 
 	many := make([]string, 0, 20) // enough of them to be found by a list
@@ -352,3 +354,56 @@ func (s *scene) patch(t *testing.T, resource, name, patch string) {
 }
 
 const soon = 20 * time.Second
+
+// neighbour is another target in the scene's namespace.
+func (s *scene) neighbour(name string) *scene {
+	other := *s
+	other.target.Name = s.target.Name + "-" + name
+	return &other
+}
+
+func objectsMove(t *testing.T, s *scene) {
+	moving := strings.ReplaceAll(settings, "settings", "moving")
+	s.sync(t, settings, moving)
+	before := s.uid(t, "moving")
+	other := s.neighbour("other")
+	third := strings.ReplaceAll(settings, "settings", "third")
+
+	giving, err := s.region.Plan(t.Context(), kube.PlanInput{
+		Target: s.target, Bundle: s.bundle(t, settings), Digest: "1", MAC: mac,
+		Siblings: []kube.Sibling{{Target: other.target, Bundle: other.bundle(t, moving, third)}},
+	})
+	require.NoError(t, err)
+	require.Empty(t, s.actions(giving), "it is not pruned, although the other target is not there yet")
+	require.Equal(t, "target "+other.target.Name+" takes it over", giving.Kept[0].Message)
+
+	taking, err := s.region.Plan(t.Context(), kube.PlanInput{
+		Target: other.target, Bundle: other.bundle(t, moving, third), Digest: "2", MAC: mac,
+		Siblings: []kube.Sibling{{Target: s.target, Bundle: s.bundle(t, settings)}},
+	})
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"change ConfigMap $/moving", "create ConfigMap $/third"}, other.actions(taking))
+	require.Equal(t, gitops.Healthy, other.deliver(t, roundTrip(t, taking)).Health)
+	require.Equal(t, before, s.uid(t, "moving"))
+	require.Empty(t, s.actions(s.plan(t, settings)), "it is forgotten where it was")
+	require.Equal(t, before, s.uid(t, "moving"))
+}
+
+func renamed(t *testing.T, s *scene) {
+	s.sync(t, settings)
+	before := s.uid(t, "settings")
+	renamed := s.neighbour("renamed")
+	_, err := renamed.tryPlan(t, renamed.bundle(t, settings))
+	require.ErrorIs(t, err, kube.ErrRefused)
+	renamed.target.RenamedFrom = s.target.Name
+	renamed.sync(t, settings)
+	require.Equal(t, before, s.uid(t, "settings"))
+	require.Empty(t, renamed.actions(renamed.plan(t, settings)))
+}
+
+func (s *scene) uid(t *testing.T, configMap string) types.UID {
+	t.Helper()
+	object, err := s.server.Admin.CoreV1().ConfigMaps(s.target.Namespace).Get(t.Context(), configMap, metav1.GetOptions{})
+	require.NoError(t, err)
+	return object.UID
+}

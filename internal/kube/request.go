@@ -63,7 +63,7 @@ type applyAs struct {
 func (r *Region) apply(ctx context.Context, res resource, o PlannedObject, as applyAs) (live map[string]any, err error) {
 	err = r.try(ctx, func(ctx context.Context) error {
 		live, err = decoded(r.rest.Patch(types.ApplyPatchType).AbsPath(res.path(o.Key.Namespace, o.Key.Name)...).
-			Param("fieldManager", as.manager).Param("force", strconv.FormatBool(as.force)).Param(o.Manner.validation()).MaxRetries(0).Body([]byte(o.Content)).Do(ctx))
+			Param("fieldManager", as.manager).Param("force", strconv.FormatBool(as.force)).Param("fieldValidation", o.Manner.validation()).MaxRetries(0).Body([]byte(o.Content)).Do(ctx))
 		if !as.force && apierrors.IsConflict(err) {
 			return errMoved
 		}
@@ -72,20 +72,20 @@ func (r *Region) apply(ctx context.Context, res resource, o PlannedObject, as ap
 	return live, err
 }
 
-// validation is the parameter that says what becomes of fields that a kind does not
+// validation is the word that says what becomes of fields that a kind does not
 // have: they are refused, as kubectl does, or dropped.
-func (m Manner) validation() (name, value string) {
+func (m Manner) validation() string {
 	if m.Lenient {
-		return "fieldValidation", metav1.FieldValidationIgnore
+		return metav1.FieldValidationIgnore
 	}
-	return "fieldValidation", metav1.FieldValidationStrict
+	return metav1.FieldValidationStrict
 }
 
 // put replaces an object if it still is the one that the body says; errMoved when it
 // is not.
 func (r *Region) put(ctx context.Context, res resource, o PlannedObject, body []byte) (live map[string]any, err error) {
 	err = r.try(ctx, func(ctx context.Context) error {
-		live, err = decoded(r.rest.Put().AbsPath(res.path(o.Key.Namespace, o.Key.Name)...).Param("fieldManager", FieldManager).Param(o.Manner.validation()).
+		live, err = decoded(r.rest.Put().AbsPath(res.path(o.Key.Namespace, o.Key.Name)...).Param("fieldManager", FieldManager).Param("fieldValidation", o.Manner.validation()).
 			MaxRetries(0).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx))
 		if apierrors.IsConflict(err) {
 			return errMoved
@@ -98,7 +98,7 @@ func (r *Region) put(ctx context.Context, res resource, o PlannedObject, body []
 // patch changes an object as a patch says.
 func (r *Region) patch(ctx context.Context, res resource, o PlannedObject, kind types.PatchType, patch []byte) (live map[string]any, err error) {
 	err = r.try(ctx, func(ctx context.Context) error {
-		live, err = decoded(r.rest.Patch(kind).AbsPath(res.path(o.Key.Namespace, o.Key.Name)...).Param("fieldManager", FieldManager).Param(o.Manner.validation()).
+		live, err = decoded(r.rest.Patch(kind).AbsPath(res.path(o.Key.Namespace, o.Key.Name)...).Param("fieldManager", FieldManager).Param("fieldValidation", o.Manner.validation()).
 			MaxRetries(0).Body(patch).Do(ctx))
 		return err
 	})
@@ -108,7 +108,7 @@ func (r *Region) patch(ctx context.Context, res resource, o PlannedObject, kind 
 // create makes an object that must not exist yet.
 func (r *Region) create(ctx context.Context, res resource, o PlannedObject) (live map[string]any, err error) {
 	err = r.try(ctx, func(ctx context.Context) error {
-		live, err = decoded(r.rest.Post().AbsPath(res.path(o.Key.Namespace, "")...).Param("fieldManager", FieldManager).Param(o.Manner.validation()).MaxRetries(0).
+		live, err = decoded(r.rest.Post().AbsPath(res.path(o.Key.Namespace, "")...).Param("fieldManager", FieldManager).Param("fieldValidation", o.Manner.validation()).MaxRetries(0).
 			SetHeader("Content-Type", runtime.ContentTypeJSON).Body([]byte(o.Content)).Do(ctx))
 		return err
 	})

@@ -34,7 +34,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 //	sync                      a bundle is planned and delivered
 //	plan                      a bundle is planned
 //	patch RESOURCE NAME       somebody else patches an object (a merge patch)
-//	create RESOURCE           somebody else makes one
+//	create RESOURCE [AS]      somebody else makes one, as that field manager
 //	delete RESOURCE NAME      somebody else deletes one
 //	uid RESOURCE NAME         which one of those that have had this name is it?
 //	show RESOURCE NAME PATH   a field is looked at
@@ -87,7 +87,10 @@ func (p *play) act(t *testing.T, words []string, body string) {
 	}
 	switch words[0] {
 	case "target.yaml":
-		require.NoError(t, yaml.UnmarshalStrict([]byte(body), &p.target.SyncPolicy))
+		require.NoError(t, yaml.UnmarshalStrict([]byte(body), &struct {
+			*gitops.SyncPolicy
+			Adopt *bool `json:"adopt"`
+		}{&p.target.SyncPolicy, &p.target.Adopt}))
 	case "sync":
 		if plan, ok := p.tell(t, body); ok {
 			p.carryOut(t, plan)
@@ -100,7 +103,7 @@ func (p *play) act(t *testing.T, words []string, body string) {
 	case "create":
 		var object unstructured.Unstructured
 		require.NoError(t, yaml.Unmarshal([]byte(body), &object.Object))
-		_, err := p.dynamic(t, words[1]).Create(t.Context(), &object, metav1.CreateOptions{FieldManager: "somebody"})
+		_, err := p.dynamic(t, words[1]).Create(t.Context(), &object, metav1.CreateOptions{FieldManager: append(words, "somebody")[2]})
 		require.NoError(t, err)
 	case "uid":
 		object, err := p.dynamic(t, words[1]).Get(t.Context(), words[2], metav1.GetOptions{})

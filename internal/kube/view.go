@@ -35,6 +35,8 @@ type view struct {
 	// projected are the desired contents of those that are not applied by the server.
 	projected map[gitops.ObjectKey]map[string]any
 	records   map[gitops.ObjectKey]diff.Record
+	// siblings are what other targets of the release declare.
+	siblings map[string]map[gitops.ObjectKey]bool
 	// runsHooks says that this bundle was not delivered to its end yet.
 	runsHooks bool
 
@@ -148,8 +150,15 @@ func (v *view) keep(key gitops.ObjectKey, m *metav1.PartialObjectMetadata) {
 	defer v.mu.Unlock()
 	v.live[key] = diff.Live{
 		UID: string(m.UID), ResourceVersion: m.ResourceVersion, Generation: m.Generation,
-		Annotations: m.Annotations, Labels: m.Labels,
+		Annotations: m.Annotations, Labels: m.Labels, Controller: controllerOf(m),
 	}
+}
+
+func controllerOf(m *metav1.PartialObjectMetadata) string {
+	if owner := metav1.GetControllerOf(m); owner != nil {
+		return owner.Kind + " " + owner.Name
+	}
+	return ""
 }
 
 // find looks for objects that exist without our label.
@@ -199,11 +208,11 @@ func (v *view) dropAbsentNamespaces(ctx context.Context, places map[place][]gito
 func (v *view) compare(ctx context.Context, t gitops.Target) ([]diff.Verdict, error) {
 	c := diff.Comparison{
 		Target: t.Name, Records: v.records, Live: v.live,
-		NoPrune: !t.SyncPolicy.Prune, Options: v.options,
+		NoPrune: !t.SyncPolicy.Prune, Options: v.options, Adopt: t.Adopt, RenamedFrom: t.RenamedFrom, Siblings: v.siblings,
 	}
 	for _, d := range v.wanted {
 		if !d.shared {
-			c.Desired = append(c.Desired, diff.Desired{Key: d.Key, Digest: d.digest})
+			c.Desired = append(c.Desired, diff.Desired{Key: d.Key, Digest: d.digest, Adopt: d.Options.Adopt})
 			continue
 		}
 		c.Desired = append(c.Desired, diff.Desired{Key: d.Key, Shared: true, Labels: t.SyncPolicy.NamespaceLabels, Annotations: t.SyncPolicy.NamespaceAnnotations})

@@ -97,6 +97,11 @@ func (w *work) apply(ctx context.Context, o PlannedObject) error {
 	if o.Tracked {
 		w.region.tracker.prepare(res)
 	}
+	if o.Adopted && !w.in.Plan.KeepManagers {
+		if err := w.region.takeFields(ctx, res, o.Key); err != nil {
+			return fmt.Errorf("take its fields over: %w", err)
+		}
+	}
 	live, err := w.write(ctx, res, o)
 	if err != nil {
 		return err

@@ -59,6 +59,8 @@ type Options struct {
 	// how long it is if not for the usual time.
 	NoWait   bool `json:",omitempty"`
 	Deadline int  `json:",omitempty"`
+	// Adopt is true, or the name of a target: from whom the object may be taken over.
+	Adopt string `json:",omitempty"`
 	// Skip says that the object is not delivered at all (hook Skip).
 	Skip bool `json:",omitempty"`
 	// Phases are those in which the object runs as a hook; of an object that is kept
@@ -73,7 +75,7 @@ type Options struct {
 // what nobody knows one of kind ErrInvalid.
 func ReadOptions(annotations map[string]string, target Options) (Options, error) {
 	o := target
-	o.Wave = wave(annotations)
+	o.Wave, o.Adopt = wave(annotations), annotations[AnnotationAdopt]
 	if err := o.readHooks(annotations); err != nil || o.Skip {
 		return o, err
 	}
