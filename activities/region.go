@@ -56,6 +56,8 @@ type PlanInput struct {
 	Rollout RolloutRef    `json:"rollout"`
 	// Siblings are the other targets of the release that go to the same region.
 	Siblings []Sibling `json:"siblings,omitempty"`
+	// Preflight asks the region first whether it would take all that the plan writes.
+	Preflight bool `json:"preflight,omitempty"`
 }
 
 // Sibling is another target, with its bundle.
@@ -87,7 +89,7 @@ func (r *Region) plan(ctx context.Context, in PlanInput) (summary gitops.PlanSum
 	if err != nil {
 		return summary, fmt.Errorf("read the bundle of %s: %w", in.Target.Name, err)
 	}
-	input := kube.PlanInput{Target: in.Target, Bundle: bundle, Digest: in.Bundle.Digest, MAC: r.MAC, Rollout: in.Rollout.String()}
+	input := kube.PlanInput{Target: in.Target, Bundle: bundle, Digest: in.Bundle.Digest, MAC: r.MAC, Rollout: in.Rollout.String(), Preflight: in.Preflight}
 	for _, s := range in.Siblings {
 		bundle, err := r.Store.Get(ctx, s.Bundle.Digest)
 		if err != nil {

@@ -207,6 +207,10 @@ type TargetStatus struct {
 	Message string               `json:"message,omitempty"`
 	Issues  []gitops.ObjectIssue `json:"issues,omitempty"`
 	Changes []string             `json:"changes,omitempty"`
+	// ChangesDigest is the same for targets in which the same changes; Tried says that
+	// their regions were asked, and would take it.
+	ChangesDigest string `json:"changesDigest,omitempty"`
+	Tried         bool   `json:"tried,omitempty"`
 	// Unstable are the calls of a chart that give other objects each time.
 	Unstable []string `json:"unstable,omitempty"`
 }

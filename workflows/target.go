@@ -22,7 +22,7 @@ type target struct {
 // planTargets compares every region with its bundle, all at once. What cannot
 // be reached is marked and left behind.
 func (r *rollout) planTargets(ctx workflow.Context) {
-	r.forEach(ctx, func(ctx workflow.Context, t *target) { t.makePlan(ctx) })
+	r.forEach(ctx, func(ctx workflow.Context, t *target) { t.makePlan(ctx, true) })
 	r.planned(ctx)
 }
 
@@ -43,7 +43,7 @@ func (r *rollout) planAndDeliverTargets(ctx workflow.Context) {
 	r.advance(ctx, gitops.PhaseProgressing, "")
 	left := len(r.targets)
 	r.forEach(ctx, func(ctx workflow.Context, t *target) {
-		t.makePlan(ctx)
+		t.makePlan(ctx, false)
 		if left--; left == 0 {
 			r.planned(ctx)
 			r.openPruneGate(ctx)
@@ -55,8 +55,12 @@ func (r *rollout) planAndDeliverTargets(ctx workflow.Context) {
 	r.mark(ctx, "healthy")
 }
 
-func (t *target) makePlan(ctx workflow.Context) {
-	plan, err := planTarget(ctx, activities.PlanInput{Target: t.Target, Bundle: t.Bundle, Rollout: t.ref(), Siblings: t.siblings()})
+// makePlan compares the target's region with its bundle. shown says that a person
+// looks at the plan before it is carried out.
+func (t *target) makePlan(ctx workflow.Context, shown bool) {
+	plan, err := planTarget(ctx, activities.PlanInput{
+		Target: t.Target, Bundle: t.Bundle, Rollout: t.ref(), Siblings: t.siblings(), Preflight: t.Target.Preflight.Wanted(shown),
+	})
 	switch {
 	case err != nil:
 		t.settle(ctx, failed(err))
@@ -68,6 +72,7 @@ func (t *target) makePlan(ctx workflow.Context) {
 	t.plan = plan
 	t.status.Phase, t.status.Step, t.status.Steps = gitops.TargetPlanned, 0, len(plan.Steps)
 	t.status.Apply, t.status.Prune, t.status.Changes = plan.Apply, plan.Prune, plan.Sample
+	t.status.Tried, t.status.ChangesDigest = plan.Tried, plan.Changes
 	t.status.Message = ""
 }
 

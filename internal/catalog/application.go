@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/tidegate/tidegate/internal/diff"
 	"github.com/tidegate/tidegate/internal/gitops"
 	"github.com/tidegate/tidegate/internal/manifest"
 )
@@ -34,6 +35,15 @@ type application struct {
 		Sources     []source    `yaml:"sources"`
 		Destination destination `yaml:"destination"`
 		SyncPolicy  syncPolicy  `yaml:"syncPolicy"`
+		Ignore      []struct {
+			Group                 string   `yaml:"group"`
+			Kind                  string   `yaml:"kind"`
+			Name                  string   `yaml:"name"`
+			Namespace             string   `yaml:"namespace"`
+			JSONPointers          []string `yaml:"jsonPointers"`
+			JQPathExpressions     []string `yaml:"jqPathExpressions"`
+			ManagedFieldsManagers []string `yaml:"managedFieldsManagers"`
+		} `yaml:"ignoreDifferences"`
 	} `yaml:"spec"`
 }
 
@@ -86,6 +96,11 @@ func (l *loader) readApplication(n *yaml.Node, set string, out reporter) (candid
 	t.Source, t.More = l.readSources(n, app.Spec.Source, app.Spec.Sources, out)
 	t.Substitute = readSubstitute(n, app.Metadata.Annotations[substituteAnnotation], out)
 	readPluginPaths(n, app.Metadata.Annotations[generatePaths], &t, out)
+	for _, r := range app.Spec.Ignore {
+		t.Ignore = append(t.Ignore, gitops.IgnoreRule(r))
+	}
+	checkIgnore(n, t.Ignore, out)
+	t.Preflight = readPreflight(n, app.Metadata.Annotations[preflightAnnotation], out)
 	t.Adopt = readFlag(n, app.Metadata.Annotations, manifest.AnnotationAdopt, out)
 	t.RenamedFrom = app.Metadata.Annotations[renamedAnnotation]
 	t.Region = l.readDestination(n, app.Spec.Destination, out)
@@ -95,6 +110,33 @@ func (l *loader) readApplication(n *yaml.Node, set string, out reporter) (candid
 
 // renamedAnnotation names the Application that this one was called before.
 const renamedAnnotation = "tidegate.dev/renamed-from"
+
+// preflightAnnotation says when a plan is tried out: auto, always or never.
+const preflightAnnotation = "tidegate.dev/preflight"
+
+func readPreflight(n *yaml.Node, text string, out reporter) gitops.Preflight {
+	switch p := gitops.Preflight(text); p {
+	case gitops.PreflightAlways, gitops.PreflightNever:
+		return p
+	case gitops.PreflightAuto, "auto":
+	default:
+		out.at(near(n, "metadata", "annotations", preflightAnnotation), "metadata.annotations", "%s is %q; it is auto, always or never", preflightAnnotation, text)
+	}
+	return gitops.PreflightAuto
+}
+
+// checkIgnore looks whether all rules can be understood.
+func checkIgnore(n *yaml.Node, rules []gitops.IgnoreRule, out reporter) {
+	nodes := near(n, "spec", "ignoreDifferences").Content
+	for i, r := range rules {
+		if r.Kind == "" {
+			out.at(nodes[i], "spec.ignoreDifferences", "the rule names no kind; * is every one")
+		}
+		if _, err := diff.NewIgnore([]gitops.IgnoreRule{r}); err != nil {
+			out.at(nodes[i], "spec.ignoreDifferences", "%s", err)
+		}
+	}
+}
 
 // readFlag reads an annotation that is true or false, in quotes.
 func readFlag(n *yaml.Node, annotations map[string]string, name string, out reporter) bool {

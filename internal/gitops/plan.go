@@ -45,6 +45,10 @@ type PlanSummary struct {
 	// allowed: the target is OutOfSync while there are any.
 	Kept  int    `json:"kept,omitempty"`
 	Steps []Step `json:"steps"`
+	// Tried says that the region was asked first, and would take all that is written.
+	Tried bool `json:"tried,omitempty"`
+	// Changes is a digest of what changes: the same in regions where the same does.
+	Changes string `json:"changes,omitempty"`
 	// Sample names the first objects that change, for people.
 	Sample []string `json:"sample,omitempty"`
 	// PruneNeedsApproval says why the prune step is above the deletion budget;
@@ -83,4 +87,26 @@ func PlanDigest(plans []PlanSummary) string {
 	}
 	sum := sha256.Sum256([]byte(text.String()))
 	return hex.EncodeToString(sum[:8])
+}
+
+// FieldChange is one field of an object that is to change: from what it is live to
+// what it is wanted to be, both as JSON; empty where there is nothing.
+type FieldChange struct {
+	Path string `json:"path"` // .spec.template.spec.containers[name=web].image
+	Live string `json:"live,omitempty"`
+	Want string `json:"want,omitempty"`
+}
+
+// String is the form for people.
+func (c FieldChange) String() string {
+	switch {
+	case c.Live == "":
+		return c.Path + ": added: " + c.Want
+	case c.Want == "":
+		return c.Path + ": removed: " + c.Live
+	case c.Live == c.Want:
+		return c.Path + ": changed"
+	default:
+		return c.Path + ": " + c.Live + " -> " + c.Want
+	}
 }

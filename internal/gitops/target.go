@@ -148,10 +148,30 @@ type Target struct {
 	// Finalizer says that retiring the Application deletes its objects (Argo CD's
 	// resources-finalizer); without it they stay.
 	Finalizer bool `json:"finalizer,omitempty"`
+	// Ignore are the fields that are left to others.
+	Ignore []IgnoreRule `json:"ignore,omitempty"`
+	// Preflight says when the region is asked first whether it would take all that a
+	// plan writes: always, never, or, when empty, where a person is shown the plan.
+	Preflight Preflight `json:"preflight,omitempty"`
 	// Adopt allows to take over objects that exist and nobody of Tidegate's manages.
 	Adopt bool `json:"adopt,omitempty"`
 	// RenamedFrom is the target whose objects this one takes over.
 	RenamedFrom string `json:"renamedFrom,omitempty"`
+}
+
+// Preflight says when a plan is tried out first.
+type Preflight string
+
+// The values of Preflight.
+const (
+	PreflightAuto   Preflight = ""
+	PreflightAlways Preflight = "always"
+	PreflightNever  Preflight = "never"
+)
+
+// Wanted says whether a plan is tried out first, where a person is shown it or not.
+func (p Preflight) Wanted(shown bool) bool {
+	return p == PreflightAlways || p == PreflightAuto && shown
 }
 
 // Sources are all sources of the target.

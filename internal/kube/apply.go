@@ -62,7 +62,11 @@ func (r *Region) applyStep(ctx context.Context, in ApplyInput, step PlanStep) (A
 	if err := f.take(ctx, in.Plan.Bundle, in.Plan.keys()); err != nil {
 		return Applied{}, err
 	}
-	work := &work{region: r, fence: f, in: in, total: step.Applies(), blocked: map[gitops.ObjectKey]bool{}}
+	ignored, err := in.Plan.ignored(step)
+	if err != nil {
+		return Applied{}, err
+	}
+	work := &work{region: r, fence: f, in: in, total: step.Applies(), ignored: ignored, blocked: map[gitops.ObjectKey]bool{}}
 	if err := work.clearHooks(ctx, step); err != nil {
 		return Applied{}, err
 	}
@@ -76,6 +80,23 @@ func (r *Region) applyStep(ctx context.Context, in ApplyInput, step PlanStep) (A
 		}
 	}
 	return work.finish(ctx)
+}
+
+// ignored are the fields of a step's objects that are left to others.
+func (p Plan) ignored(step PlanStep) (map[gitops.ObjectKey]diff.Ignored, error) {
+	ignore, err := diff.NewIgnore(p.Ignore)
+	if err != nil {
+		return nil, err
+	}
+	ignored := map[gitops.ObjectKey]diff.Ignored{}
+	for _, group := range step.Groups {
+		for _, o := range group {
+			if rules := ignore.Of(o.Key); len(rules) > 0 && o.Hook == nil {
+				ignored[o.Key] = rules
+			}
+		}
+	}
+	return ignored, nil
 }
 
 // keys are records of all that the plan applies, for objects that have none yet.

@@ -17,6 +17,7 @@ import (
 // assemble makes the plan of the verdicts.
 func (v *view) assemble(in PlanInput, verdicts []diff.Verdict) (Plan, error) {
 	plan := Plan{Target: in.Target.Name, Region: v.region.settings.Name, Bundle: in.Digest, Propagation: propagationOf(in.Target.SyncPolicy)}
+	plan.Ignore = in.Target.Ignore
 	plan.KeepManagers = in.Target.SyncPolicy.Value("ClientSideApplyMigration") == "false"
 	var prune []gitops.ObjectKey
 	for i, verdict := range verdicts {
@@ -107,6 +108,9 @@ func (v *view) planned(d desired, verdict diff.Verdict) PlannedObject {
 	}
 	if o.writes() {
 		o.Content = d.encoded
+	}
+	if o.Action == diff.Create && d.initial != nil {
+		o.Content = d.initial
 	}
 	return o
 }

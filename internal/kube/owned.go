@@ -63,7 +63,9 @@ func (v *view) look(ctx context.Context, p place, keys []gitops.ObjectKey) error
 			if err != nil {
 				return err
 			}
-			v.digestOwned(key, object)
+			if err := v.digestOwned(ctx, key, object); err != nil {
+				return err
+			}
 		}
 		return nil
 	}
@@ -76,10 +78,13 @@ func (v *view) look(ctx context.Context, p place, keys []gitops.ObjectKey) error
 		byName[manifest.KeyOf(item).Name] = item
 	}
 	for _, key := range keys {
-		if object, ok := byName[key.Name]; ok {
-			v.digestOwned(key, object)
-		} else {
+		object, ok := byName[key.Name]
+		if !ok {
 			v.forget(key) // deleted in between
+			continue
+		}
+		if err := v.digestOwned(ctx, key, object); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -92,9 +97,13 @@ func (v *view) forget(key gitops.ObjectKey) {
 }
 
 // digestOwned replaces what is known of a live object by what it is now.
-func (v *view) digestOwned(key gitops.ObjectKey, object map[string]any) {
+func (v *view) digestOwned(ctx context.Context, key gitops.ObjectKey, object map[string]any) error {
 	id := identify(object)
 	live := diff.Live{UID: id.uid, ResourceVersion: id.resourceVersion, Generation: id.generation, Annotations: id.annotations, Labels: v.live[key].Labels, Controller: v.live[key].Controller}
+	object, err := without(ctx, object, v.ignored[key])
+	if err != nil {
+		return err
+	}
 	sum, err := v.region.owned(object, v.projected[key])
 	if live.OwnedUnknown = err != nil; err == nil {
 		live.Owned = v.mac("owned", sum[:])
@@ -103,6 +112,7 @@ func (v *view) digestOwned(key gitops.ObjectKey, object map[string]any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.live[key] = live
+	return nil
 }
 
 // owned digests what we own of an object: by what the server has noted, or of what

@@ -28,6 +28,8 @@ type PlanInput struct {
 	Rollout string
 	// Siblings are other targets of the same release in the same region.
 	Siblings []Sibling
+	// Preflight asks the region first whether it would take all that the plan writes.
+	Preflight bool
 }
 
 // Sibling is another target, with its bundle.
@@ -47,6 +49,12 @@ type Plan struct {
 	Steps  []PlanStep `json:"steps"`
 	// RunsHooks says that some of the steps may run hooks: Finish ends them.
 	RunsHooks bool `json:"runsHooks,omitempty"`
+	// Tried says that the region was asked what would change, and would take it all;
+	// Changes is a digest of that.
+	Tried   bool   `json:"tried,omitempty"`
+	Changes string `json:"changes,omitempty"`
+	// Ignore are the fields that are left to others.
+	Ignore []gitops.IgnoreRule `json:"ignore,omitempty"`
 	// Propagation is how deletions reach dependents, in the words of the API; foreground
 	// when empty.
 	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
@@ -81,6 +89,10 @@ type PlannedObject struct {
 	Content    json.RawMessage  `json:"content,omitempty"` // what is applied, for creates and changes
 	// Tracked says that the object's health is waited for.
 	Tracked bool `json:"tracked,omitempty"`
+	// Fields are what would change, and Unchecked why that is not known, of a plan that
+	// was tried out.
+	Fields    []gitops.FieldChange `json:"fields,omitempty"`
+	Unchecked string               `json:"unchecked,omitempty"`
 	// Adopted objects are taken over from whoever wrote them before.
 	Adopted bool `json:"adopted,omitempty"`
 	// Shared objects are created or kept, and never recorded as the target's own.
@@ -122,6 +134,7 @@ type desired struct {
 	manifest.Object
 	digest  string
 	encoded json.RawMessage
+	initial json.RawMessage // with the fields that are left to others after
 	shared  bool
 }
 
@@ -153,17 +166,24 @@ func (r *Region) plan(ctx context.Context, in PlanInput) (Plan, error) {
 		return Plan{}, err
 	}
 	v := &view{region: r, mac: in.MAC, wanted: wanted, hooks: hooks, options: options, records: recordsBut(inv, hooks), live: map[gitops.ObjectKey]diff.Live{}, projected: map[gitops.ObjectKey]map[string]any{}}
-	for _, d := range wanted {
-		if mannerOf(d.Options).projects() {
-			v.projected[d.Key] = d.Content
-		}
-	}
 	v.runsHooks = inv.Delivered != in.Digest
+	v.ignored, v.inventory = map[gitops.ObjectKey]diff.Ignored{}, inv
+	if v.ignore, err = diff.NewIgnore(in.Target.Ignore); err != nil {
+		return Plan{}, fmt.Errorf("%w: ignoreDifferences: %w", manifest.ErrInvalid, err)
+	}
 	if v.siblings, err = r.declaredBy(ctx, in.Siblings); err != nil {
 		return Plan{}, err
 	}
 	if err := v.read(ctx); err != nil {
 		return Plan{}, err
+	}
+	if err := v.leaveIgnored(ctx); err != nil {
+		return Plan{}, err
+	}
+	for _, d := range v.wanted {
+		if mannerOf(d.Options).projects() {
+			v.projected[d.Key] = d.Content
+		}
 	}
 	verdicts, err := v.compare(ctx, in.Target)
 	if err != nil {
@@ -172,7 +192,15 @@ func (r *Region) plan(ctx context.Context, in PlanInput) (Plan, error) {
 	if err := refused(verdicts); err != nil {
 		return Plan{}, err
 	}
-	return v.assemble(in, verdicts)
+	plan, err := v.assemble(in, verdicts)
+	if err != nil {
+		return plan, err
+	}
+	if in.Preflight {
+		err = v.preflight(ctx, &plan)
+	}
+	plan.Changes = plan.changesDigest(in.MAC)
+	return plan, err
 }
 
 // desire is the bundle as this target wants it, digested, with the destination

@@ -62,8 +62,8 @@ type applyAs struct {
 // has set a field otherwise.
 func (r *Region) apply(ctx context.Context, res resource, o PlannedObject, as applyAs) (live map[string]any, err error) {
 	err = r.try(ctx, func(ctx context.Context) error {
-		live, err = decoded(r.rest.Patch(types.ApplyPatchType).AbsPath(res.path(o.Key.Namespace, o.Key.Name)...).
-			Param("fieldManager", as.manager).Param("force", strconv.FormatBool(as.force)).Param("fieldValidation", o.Manner.validation()).MaxRetries(0).Body([]byte(o.Content)).Do(ctx))
+		live, err = decoded(o.written(ctx, r.rest.Patch(types.ApplyPatchType), as.manager).AbsPath(res.path(o.Key.Namespace, o.Key.Name)...).
+			Param("force", strconv.FormatBool(as.force)).Body([]byte(o.Content)).Do(ctx))
 		if !as.force && apierrors.IsConflict(err) {
 			return errMoved
 		}
@@ -81,12 +81,28 @@ func (m Manner) validation() string {
 	return metav1.FieldValidationStrict
 }
 
+// dryRun is the key of contexts whose writes are only tried out.
+type dryRun struct{}
+
+func withDryRun(ctx context.Context) context.Context { return context.WithValue(ctx, dryRun{}, true) }
+
+func isDry(ctx context.Context) bool { return ctx.Value(dryRun{}) != nil }
+
+// written gives a request what all that write an object have.
+func (o PlannedObject) written(ctx context.Context, request *rest.Request, manager string) *rest.Request {
+	request = request.Param("fieldManager", manager).Param("fieldValidation", o.Manner.validation()).MaxRetries(0)
+	if isDry(ctx) {
+		return request.Param("dryRun", metav1.DryRunAll)
+	}
+	return request
+}
+
 // put replaces an object if it still is the one that the body says; errMoved when it
 // is not.
 func (r *Region) put(ctx context.Context, res resource, o PlannedObject, body []byte) (live map[string]any, err error) {
 	err = r.try(ctx, func(ctx context.Context) error {
-		live, err = decoded(r.rest.Put().AbsPath(res.path(o.Key.Namespace, o.Key.Name)...).Param("fieldManager", FieldManager).Param("fieldValidation", o.Manner.validation()).
-			MaxRetries(0).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx))
+		live, err = decoded(o.written(ctx, r.rest.Put(), FieldManager).AbsPath(res.path(o.Key.Namespace, o.Key.Name)...).
+			SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx))
 		if apierrors.IsConflict(err) {
 			return errMoved
 		}
@@ -98,8 +114,7 @@ func (r *Region) put(ctx context.Context, res resource, o PlannedObject, body []
 // patch changes an object as a patch says.
 func (r *Region) patch(ctx context.Context, res resource, o PlannedObject, kind types.PatchType, patch []byte) (live map[string]any, err error) {
 	err = r.try(ctx, func(ctx context.Context) error {
-		live, err = decoded(r.rest.Patch(kind).AbsPath(res.path(o.Key.Namespace, o.Key.Name)...).Param("fieldManager", FieldManager).Param("fieldValidation", o.Manner.validation()).
-			MaxRetries(0).Body(patch).Do(ctx))
+		live, err = decoded(o.written(ctx, r.rest.Patch(kind), FieldManager).AbsPath(res.path(o.Key.Namespace, o.Key.Name)...).Body(patch).Do(ctx))
 		return err
 	})
 	return live, err
@@ -108,7 +123,7 @@ func (r *Region) patch(ctx context.Context, res resource, o PlannedObject, kind 
 // create makes an object that must not exist yet.
 func (r *Region) create(ctx context.Context, res resource, o PlannedObject) (live map[string]any, err error) {
 	err = r.try(ctx, func(ctx context.Context) error {
-		live, err = decoded(r.rest.Post().AbsPath(res.path(o.Key.Namespace, "")...).Param("fieldManager", FieldManager).Param("fieldValidation", o.Manner.validation()).MaxRetries(0).
+		live, err = decoded(o.written(ctx, r.rest.Post(), FieldManager).AbsPath(res.path(o.Key.Namespace, "")...).
 			SetHeader("Content-Type", runtime.ContentTypeJSON).Body([]byte(o.Content)).Do(ctx))
 		return err
 	})
@@ -124,6 +139,9 @@ func (r *Region) delete(ctx context.Context, res resource, o PlannedObject, poli
 		TypeMeta:          metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
 		Preconditions:     &metav1.Preconditions{UID: &uid},
 		PropagationPolicy: &policy,
+	}
+	if isDry(ctx) {
+		options.DryRun = []string{metav1.DryRunAll}
 	}
 	body, err := json.Marshal(options)
 	if err != nil {

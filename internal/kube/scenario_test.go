@@ -33,6 +33,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 //	target.yaml               the target's sync policy
 //	sync                      a bundle is planned and delivered
 //	plan                      a bundle is planned
+//	preflight                 it is planned, and the plan tried out
 //	patch RESOURCE NAME       somebody else patches an object (a merge patch)
 //	create RESOURCE [AS]      somebody else makes one, as that field manager
 //	delete RESOURCE NAME      somebody else deletes one
@@ -89,14 +90,19 @@ func (p *play) act(t *testing.T, words []string, body string) {
 	case "target.yaml":
 		require.NoError(t, yaml.UnmarshalStrict([]byte(body), &struct {
 			*gitops.SyncPolicy
-			Adopt *bool `json:"adopt"`
-		}{&p.target.SyncPolicy, &p.target.Adopt}))
+			Adopt  *bool                `json:"adopt"`
+			Ignore *[]gitops.IgnoreRule `json:"ignore"`
+		}{&p.target.SyncPolicy, &p.target.Adopt, &p.target.Ignore}))
 	case "sync":
 		if plan, ok := p.tell(t, body); ok {
 			p.carryOut(t, plan)
 		}
 	case "plan":
 		p.tell(t, body)
+	case "preflight":
+		p.preflight = true
+		p.tell(t, body)
+		p.preflight = false
 	case "patch":
 		_, err := p.dynamic(t, words[1]).Patch(t.Context(), words[2], types.MergePatchType, []byte(body), metav1.PatchOptions{FieldManager: "somebody"})
 		require.NoError(t, err)
@@ -138,6 +144,9 @@ func (p *play) tell(t *testing.T, body string) (kube.Plan, bool) {
 		for _, group := range step.Groups {
 			for _, o := range group {
 				p.say("    %s", describe(o))
+				for _, f := range o.Fields {
+					p.say("      %s", f)
+				}
 			}
 		}
 	}
@@ -157,6 +166,9 @@ func describe(o kube.PlannedObject) string {
 	line := fmt.Sprintf("%s %s", o.Action, o.Key)
 	if o.Reason != "" {
 		line += ": " + o.Reason
+	}
+	if o.Unchecked != "" {
+		line += " (not tried: " + o.Unchecked + ")"
 	}
 	return line
 }

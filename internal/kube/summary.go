@@ -2,6 +2,7 @@ package kube
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/tidegate/tidegate/internal/diff"
 	"github.com/tidegate/tidegate/internal/gitops"
@@ -15,6 +16,7 @@ func (p Plan) Summary(artifact string) gitops.PlanSummary {
 	s := gitops.PlanSummary{
 		Target: p.Target, Region: p.Region, Digest: p.Digest, Artifact: artifact,
 		Unchanged: p.Unchanged, Kept: len(p.Kept), PruneNeedsApproval: p.PruneNeedsApproval,
+		Tried: p.Tried, Changes: p.Changes,
 	}
 	for _, step := range p.Steps {
 		applies := step.Applies()
@@ -32,6 +34,22 @@ func (p Plan) Summary(artifact string) gitops.PlanSummary {
 	}
 	return s
 }
+
+// fieldsOf names the first fields that change, one a line.
+func fieldsOf(o PlannedObject) string {
+	var b strings.Builder
+	for i, f := range o.Fields {
+		if i == maxFields {
+			fmt.Fprintf(&b, "\n  and %d more fields", len(o.Fields)-maxFields)
+			break
+		}
+		b.WriteString("\n  " + f.String())
+	}
+	return b.String()
+}
+
+// maxFields is how many fields of an object a summary names.
+const maxFields = 5
 
 // deadline is the longest that an object asks for, in seconds.
 func (s PlanStep) deadline() (longest int) {
@@ -55,7 +73,10 @@ func appendSample(sample []string, group []PlannedObject) []string {
 		if o.Reason != "" {
 			line += " (" + o.Reason + ")"
 		}
-		sample = append(sample, line)
+		if o.Unchecked != "" {
+			line += "; not tried: " + o.Unchecked
+		}
+		sample = append(sample, line+fieldsOf(o))
 	}
 	return sample
 }

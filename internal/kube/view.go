@@ -35,6 +35,10 @@ type view struct {
 	// projected are the desired contents of those that are not applied by the server.
 	projected map[gitops.ObjectKey]map[string]any
 	records   map[gitops.ObjectKey]diff.Record
+	// ignore are the fields that are left to others, ignored those of single objects.
+	ignore    diff.Ignore
+	ignored   map[gitops.ObjectKey]diff.Ignored
+	inventory *Inventory
 	// siblings are what other targets of the release declare.
 	siblings map[string]map[gitops.ObjectKey]bool
 	// runsHooks says that this bundle was not delivered to its end yet.

@@ -3,7 +3,6 @@ package kube
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/tidegate/tidegate/internal/diff"
 	"github.com/tidegate/tidegate/internal/gitops"
@@ -32,6 +32,7 @@ type work struct {
 	waits    []diff.Record // for the wait
 	gone     []gitops.ObjectKey
 	failures []gitops.ObjectIssue
+	ignored  map[gitops.ObjectKey]diff.Ignored
 	blocked  map[gitops.ObjectKey]bool // hooks whose earlier run does not go away
 }
 
@@ -102,14 +103,19 @@ func (w *work) apply(ctx context.Context, o PlannedObject) error {
 			return fmt.Errorf("take its fields over: %w", err)
 		}
 	}
+	if ignored := w.ignored[o.Key]; len(ignored) > 0 && o.Action == diff.Change && !o.Manner.projects() {
+		if err := w.region.release(ctx, res, o.Key, ignored); err != nil {
+			return fmt.Errorf("let go of fields that are left to others: %w", err)
+		}
+	}
 	live, err := w.write(ctx, res, o)
 	if err != nil {
 		return err
 	}
 	var content map[string]any
 	if o.Manner.projects() {
-		if err := json.Unmarshal(o.Content, &content); err != nil {
-			return fmt.Errorf("decode what is desired: %w", err)
+		if content, err = w.ours(ctx, o, live); err != nil {
+			return err
 		}
 	}
 	id := identify(live)
@@ -121,6 +127,9 @@ func (w *work) apply(ctx context.Context, o PlannedObject) error {
 		if rec.Applied, err = manifest.Encode(manifest.Redact(content)); err != nil {
 			return err
 		}
+	}
+	if live, err = without(ctx, live, w.ignored[o.Key]); err != nil {
+		return err
 	}
 	if sum, err := w.region.owned(live, content); err == nil {
 		rec.Owned = w.in.MAC("owned", sum[:])
@@ -134,6 +143,18 @@ func (w *work) apply(ctx context.Context, o PlannedObject) error {
 		w.records = append(w.records, rec)
 	}
 	return nil
+}
+
+// ours is what is desired of an object, without the fields that are left to others.
+func (w *work) ours(ctx context.Context, o PlannedObject, live map[string]any) (content map[string]any, err error) {
+	if err := utiljson.Unmarshal(o.Content, &content); err != nil {
+		return nil, fmt.Errorf("decode what is desired: %w", err)
+	}
+	paths, err := w.ignored[o.Key].Paths(ctx, content, live)
+	if err != nil || len(paths) == 0 {
+		return content, err
+	}
+	return diff.NewDigester(FieldManager).Without(content, paths), nil
 }
 
 // write applies an object. A kind that was defined a moment ago may be known and

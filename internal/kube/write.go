@@ -75,7 +75,11 @@ func (w *work) replace(ctx context.Context, res resource, o PlannedObject, force
 		if live == nil {
 			return w.make(ctx, res, o)
 		}
-		body, err := replacement(o.Content, live)
+		carry, err := w.ignored[o.Key].Paths(ctx, live, live)
+		if err != nil {
+			return nil, err
+		}
+		body, err := replacement(o.Content, live, carry)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +90,7 @@ func (w *work) replace(ctx context.Context, res resource, o PlannedObject, force
 	return nil, errors.New("it is changed by others all the time")
 }
 
-func replacement(content json.RawMessage, live map[string]any) ([]byte, error) {
+func replacement(content json.RawMessage, live map[string]any, carry []diff.Path) ([]byte, error) {
 	var object map[string]any
 	if err := json.Unmarshal(content, &object); err != nil {
 		return nil, fmt.Errorf("decode what is desired: %w", err)
@@ -99,6 +103,7 @@ func replacement(content json.RawMessage, live map[string]any) ([]byte, error) {
 			metadata[field] = current[field]
 		}
 	}
+	diff.Carry(live, object, carry)
 	return json.Marshal(object)
 }
 
