@@ -132,7 +132,7 @@ func (p *program) planTable(r workflows.RolloutStatus) []string {
 		}
 	}
 	lines := append(t.Lines(p.width(), p.Palette), notes...)
-	lines = append(lines, p.inTargets("changes:", r, func(t workflows.TargetStatus) []string { return t.Changes })...)
+	lines = append(lines, p.changeLines(r)...)
 	return append(lines, p.inTargets("another render would give other objects, because of:", r, func(t workflows.TargetStatus) []string { return t.Unstable })...)
 }
 

@@ -214,7 +214,7 @@ func Waiting() workflows.RolloutStatus {
 	for _, region := range []string{"eu-1", "us-1"} {
 		r.Targets = append(r.Targets, workflows.TargetStatus{
 			Name: "shop-" + region, Region: region, Phase: gitops.TargetPlanned, Steps: 2, Apply: 2,
-			Changes: []string{"update apps/Deployment shop/frontend", "update ConfigMap shop/settings"}, Unstable: []string{"charts/shop/templates/secret.yaml:7: randAlphaNum"},
+			Changes: []string{"change apps/Deployment shop/frontend\n  .spec.template.spec.containers[name=server].image: \"frontend:1\" -> \"frontend:2\"", "change ConfigMap shop/settings\n  .data.color: \"red\" -> \"blue\""}, Unstable: []string{"charts/shop/templates/secret.yaml:7: randAlphaNum"},
 		})
 	}
 	r.Targets[1].Changes, r.Targets[1].Apply, r.Targets[1].Prune = r.Targets[1].Changes[:1], 1, 1
