@@ -58,6 +58,8 @@ type PlanInput struct {
 	Siblings []Sibling `json:"siblings,omitempty"`
 	// Preflight asks the region first whether it would take all that the plan writes.
 	Preflight bool `json:"preflight,omitempty"`
+	// Health are the catalog's own rules about kinds.
+	Health []gitops.HealthRule `json:"health,omitempty"`
 }
 
 // Sibling is another target, with its bundle.
@@ -89,7 +91,7 @@ func (r *Region) plan(ctx context.Context, in PlanInput) (summary gitops.PlanSum
 	if err != nil {
 		return summary, fmt.Errorf("read the bundle of %s: %w", in.Target.Name, err)
 	}
-	input := kube.PlanInput{Target: in.Target, Bundle: bundle, Digest: in.Bundle.Digest, MAC: r.MAC, Rollout: in.Rollout.String(), Preflight: in.Preflight}
+	input := kube.PlanInput{Target: in.Target, Bundle: bundle, Digest: in.Bundle.Digest, MAC: r.MAC, Rollout: in.Rollout.String(), Preflight: in.Preflight, Health: in.Health}
 	for _, s := range in.Siblings {
 		bundle, err := r.Store.Get(ctx, s.Bundle.Digest)
 		if err != nil {

@@ -136,7 +136,7 @@ func (d *delivery) rolloutInput(c promotion.Command) RolloutInput {
 	release, _ := d.state.Release(c.Release)
 	in := RolloutInput{
 		Delivery: d.key, Stage: c.Stage, Number: c.Rollout, Release: c.Release, Revision: release.Revision(),
-		Gates: c.Gates, Granted: c.Granted, CatchUp: c.CatchUp,
+		Gates: c.Gates, Granted: c.Granted, CatchUp: c.CatchUp, Health: d.state.Spec.Health,
 	}
 	for _, name := range c.Targets {
 		t, declared := d.state.Spec.Target(name)

@@ -115,6 +115,8 @@ type RolloutInput struct {
 	Gates    []gitops.Gate `json:"gates,omitempty"`
 	Granted  bool          `json:"granted"` // holds the stage's lock from the start
 	CatchUp  bool          `json:"catchUp,omitempty"`
+	// Health are the catalog's own rules about kinds.
+	Health []gitops.HealthRule `json:"health,omitempty"`
 }
 
 // TargetInput is one target of a Rollout and what it is to become.

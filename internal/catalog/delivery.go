@@ -36,6 +36,7 @@ func (l *loader) catalog() gitops.Catalog {
 	}
 	slices.SortFunc(deliveries, func(a, b gitops.Delivery) int { return strings.Compare(a.Key(), b.Key()) })
 	for i := range deliveries {
+		deliveries[i].Health = l.health
 		deliveries[i].Digest = digest(deliveries[i])
 	}
 	cat := gitops.Catalog{Deliveries: deliveries, Regions: l.fleet.regions, Problems: sortProblems(l.problems)}

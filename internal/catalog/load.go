@@ -53,6 +53,9 @@ func LoadFS(fsys fs.FS, o Options) (gitops.Catalog, error) {
 		l.readApplicationSet(d)
 	}
 	l.dropTwins()
+	for _, d := range docs[kindHealthRule] {
+		l.readHealthRule(d)
+	}
 	for _, d := range docs[kindPipeline] {
 		l.readPipeline(d)
 	}
@@ -66,6 +69,7 @@ const (
 	kindAppProject     = "argoproj.io/v1alpha1/AppProject"
 	kindPipeline       = "tidegate.dev/v1alpha1/Pipeline"
 	kindRegion         = "tidegate.dev/v1alpha1/Region"
+	kindHealthRule     = "tidegate.dev/v1alpha1/HealthRule"
 )
 
 // loader gathers what the documents say.
@@ -76,6 +80,7 @@ type loader struct {
 	candidates []candidate
 	sets       []string // names of all ApplicationSets, refused ones too
 	pipelines  []*pipeline
+	health     []gitops.HealthRule
 	// holdAll says that a document which cannot be read may be a Pipeline, so that
 	// only targets of other Pipelines are known to pass their gates.
 	holdAll bool

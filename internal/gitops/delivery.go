@@ -7,6 +7,8 @@ type Delivery struct {
 	Name    string   `json:"name"`
 	Stages  []Stage  `json:"stages"` // in order of promotion
 	Targets []Target `json:"targets"`
+	// Health are the catalog's own rules about kinds.
+	Health []HealthRule `json:"health,omitempty"`
 	// Digest identifies this very specification; it changes whenever anything in
 	// the catalog that concerns this Delivery does.
 	Digest string `json:"digest,omitempty"`

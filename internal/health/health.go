@@ -46,20 +46,24 @@ var rules = map[schema.GroupKind]func(object) verdict{
 	{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}:           autoscaler,
 	{Group: "apiregistration.k8s.io", Kind: "APIService"}:             apiService,
 	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}: definition,
+	{Group: "extensions", Kind: "Ingress"}:                            ingress,
+	{Group: "argoproj.io", Kind: "Workflow"}:                          argoWorkflow,
+	{Group: "argoproj.io", Kind: "Rollout"}:                           argoRollout,
+	{Group: "argoproj.io", Kind: "Application"}:                       argoApplication,
+	{Group: "gateway.networking.k8s.io", Kind: "Gateway"}:             gateway,
+	{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute"}:           route,
+	{Group: "gateway.networking.k8s.io", Kind: "GRPCRoute"}:           route,
+	{Group: "gateway.networking.k8s.io", Kind: "TLSRoute"}:            route,
+	{Group: "bitnami.com", Kind: "SealedSecret"}:                      sealedSecret,
 }
 
-// Compute says how a live object is, and why. An object that is being deleted is
-// Progressing.
-func Compute(obj map[string]any) (gitops.HealthStatus, string) {
-	if object(obj).text("metadata", "deletionTimestamp") != "" {
-		return gitops.Progressing, "is being deleted"
-	}
-	return OfStatus(obj)
-}
+// Compute is Compute of the built-in rules.
+func Compute(obj map[string]any) (gitops.HealthStatus, string) { return Rules{}.Compute(obj) }
 
-// OfStatus says how a live object is by its status, whether or not it is being
-// deleted: of a hook that deletes itself, how it ended.
-func OfStatus(obj map[string]any) (gitops.HealthStatus, string) {
+// OfStatus is OfStatus of the built-in rules.
+func OfStatus(obj map[string]any) (gitops.HealthStatus, string) { return Rules{}.OfStatus(obj) }
+
+func builtIn(obj map[string]any) (gitops.HealthStatus, string) {
 	o, u := object(obj), &unstructured.Unstructured{Object: obj}
 	if rule, ok := rules[u.GroupVersionKind().GroupKind()]; ok {
 		v := rule(o)

@@ -77,3 +77,33 @@ func FuzzCompute(f *testing.F) {
 		health.Tracked(object)
 	})
 }
+
+// A case is a rule and an object; the golden file says how that is.
+func TestRules(t *testing.T) {
+	files, err := filepath.Glob("testdata/rules/*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			var c struct{ Rule gitops.HealthRule }
+			require.NoError(t, yaml.Unmarshal(text, &c))
+			object, _ := parse(t, string(text))["object"].(map[string]any)
+			got := ""
+			if rules, err := health.NewRules([]gitops.HealthRule{c.Rule}); err != nil {
+				got = "error: " + err.Error() + "\n"
+			} else {
+				status, message := rules.Compute(object)
+				got = fmt.Sprintf("%s %q tracked=%t\n", status, message, rules.Tracked(object))
+			}
+			golden := strings.TrimSuffix(file, ".yaml") + ".golden"
+			if *update {
+				require.NoError(t, os.WriteFile(golden, []byte(got), 0o600))
+			}
+			want, err := os.ReadFile(golden)
+			require.NoError(t, err)
+			require.Equal(t, string(want), got)
+		})
+	}
+}

@@ -38,7 +38,7 @@ func (c object) waiting() object {
 // happen by itself, such as an image that does not exist. Only of pods that are
 // restarted for ever: the others end by themselves.
 func (o object) stuckContainer() (object, bool) {
-	if policy := o.text("spec", "restartPolicy"); policy != "Always" && policy != "" {
+	if o.ends() {
 		return nil, false
 	}
 	for _, c := range o.containers() {
@@ -50,8 +50,15 @@ func (o object) stuckContainer() (object, bool) {
 	return nil, false
 }
 
+// ends says whether a pod runs to an end. Argo CD's annotation says that one which
+// is not restarted runs for ever all the same.
+func (o object) ends() bool {
+	policy := o.text("spec", "restartPolicy")
+	return policy != "Always" && policy != "" && o.text("metadata", "annotations", "argocd.argoproj.io/ignore-restart-policy") != "true"
+}
+
 func (o object) running() verdict {
-	if policy := o.text("spec", "restartPolicy"); policy != "Always" && policy != "" {
+	if o.ends() {
 		return progressing("is running; it is done when it has ended")
 	}
 	if o.hasTrue("Ready") {

@@ -55,6 +55,9 @@ func (r *Region) applyStep(ctx context.Context, in ApplyInput, step PlanStep) (A
 	if step.Applies() == 0 {
 		return Applied{}, nil
 	}
+	if err := r.tracker.learn(in.Plan.Health); err != nil {
+		return Applied{}, err
+	}
 	f, err := r.newFence(ctx, in.Plan.Target, in.Claim)
 	if err != nil {
 		return Applied{}, err

@@ -9,7 +9,6 @@ import (
 
 	"github.com/tidegate/tidegate/internal/diff"
 	"github.com/tidegate/tidegate/internal/gitops"
-	"github.com/tidegate/tidegate/internal/health"
 	"github.com/tidegate/tidegate/internal/manifest"
 	"github.com/tidegate/tidegate/internal/waves"
 )
@@ -18,6 +17,7 @@ import (
 func (v *view) assemble(in PlanInput, verdicts []diff.Verdict) (Plan, error) {
 	plan := Plan{Target: in.Target.Name, Region: v.region.settings.Name, Bundle: in.Digest, Propagation: propagationOf(in.Target.SyncPolicy)}
 	plan.Ignore = in.Target.Ignore
+	plan.Health = v.rulesUsed(in.Health)
 	plan.KeepManagers = in.Target.SyncPolicy.Value("ClientSideApplyMigration") == "false"
 	var prune []gitops.ObjectKey
 	for i, verdict := range verdicts {
@@ -75,7 +75,7 @@ func (v *view) applySteps(verdicts []diff.Verdict) []PlanStep {
 	}
 	for _, h := range v.hooks {
 		if v.runsHooks && h.Phase.Rank() <= gitops.SyncFail.Rank() {
-			items, objects = append(items, waves.Item{Key: h.Key, Phase: h.Phase, Wave: h.Options.Wave}), append(objects, h.planned())
+			items, objects = append(items, waves.Item{Key: h.Key, Phase: h.Phase, Wave: h.Options.Wave}), append(objects, h.planned(v.rules))
 		}
 	}
 	return stepsOf(items, objects)
@@ -103,7 +103,7 @@ func (v *view) planned(d desired, verdict diff.Verdict) PlannedObject {
 	live := v.live[d.Key]
 	o := PlannedObject{
 		Key: d.Key, APIVersion: d.APIVersion, Action: verdict.Action, Reason: verdict.Reason, Digest: d.digest,
-		Tracked: health.Tracked(d.Content) && !d.Options.NoWait, Deadline: d.Options.Deadline, Manner: mannerOf(d.Options), Adopted: verdict.Adopted,
+		Tracked: v.rules.Tracked(d.Content) && !d.Options.NoWait, Deadline: d.Options.Deadline, Manner: mannerOf(d.Options), Adopted: verdict.Adopted,
 		Shared: d.shared, UID: live.UID, Generation: live.Generation,
 	}
 	if o.writes() {
@@ -135,6 +135,17 @@ func (v *view) pruneSteps(prune []gitops.ObjectKey) []PlanStep {
 		steps = append(steps, step)
 	}
 	return steps
+}
+
+// rulesUsed are those of the catalog about kinds of this plan.
+func (v *view) rulesUsed(all []gitops.HealthRule) (used []gitops.HealthRule) {
+	for _, r := range all {
+		is := func(key gitops.ObjectKey) bool { return key.Group == r.Group && key.Kind == r.Kind }
+		if slices.ContainsFunc(v.wanted, func(d desired) bool { return is(d.Key) }) || slices.ContainsFunc(v.hooks, func(h hook) bool { return is(h.Key) }) {
+			used = append(used, r)
+		}
+	}
+	return used
 }
 
 // confirmation is why a prune waits for an approval although it is within the

@@ -45,10 +45,10 @@ func makeHook(in PlanInput, o manifest.Object) (hook, error) {
 	return h, err
 }
 
-func (h hook) planned() PlannedObject {
+func (h hook) planned(rules health.Rules) PlannedObject {
 	return PlannedObject{
 		Key: h.Key, APIVersion: h.APIVersion, Action: diff.Run, Reason: string(h.Phase) + " hook", Digest: h.digest, Content: h.encoded,
-		Tracked: health.Tracked(h.Content) && !h.Options.NoWait, Deadline: h.Options.Deadline, Manner: Manner{Lenient: h.Options.Lenient}, Hook: &PlannedHook{ID: h.id, Run: h.run, Delete: h.Options.DeletePolicies},
+		Tracked: rules.Tracked(h.Content) && !h.Options.NoWait, Deadline: h.Options.Deadline, Manner: Manner{Lenient: h.Options.Lenient}, Hook: &PlannedHook{ID: h.id, Run: h.run, Delete: h.Options.DeletePolicies},
 	}
 }
 
@@ -279,6 +279,9 @@ func (r *Region) Finish(ctx context.Context, in FinishInput) error {
 }
 
 func (r *Region) finish(ctx context.Context, in FinishInput) error {
+	if err := r.tracker.learn(in.Plan.Health); err != nil {
+		return err
+	}
 	f, err := r.newFence(ctx, in.Plan.Target, in.Claim)
 	if err != nil {
 		return err
@@ -340,7 +343,7 @@ func (r *Region) endRun(ctx context.Context, run hookRun) (deleted string, err e
 	if err := r.letGo(ctx, res, key, live); err != nil {
 		return "", err
 	}
-	if run.hook != nil && !deletes(live, run.hook.Delete) {
+	if run.hook != nil && !r.deletes(live, run.hook.Delete) {
 		return "", nil
 	}
 	if _, err := r.delete(ctx, res, PlannedObject{Key: key, UID: id.uid}, metav1.DeletePropagationForeground); err != nil && !errors.Is(err, errMoved) {
@@ -350,8 +353,8 @@ func (r *Region) endRun(ctx context.Context, run hookRun) (deleted string, err e
 }
 
 // deletes says whether a hook's object goes now that its rollout is over.
-func deletes(live map[string]any, policies []gitops.HookDeletePolicy) bool {
-	switch status, _ := health.OfStatus(live); status {
+func (r *Region) deletes(live map[string]any, policies []gitops.HookDeletePolicy) bool {
+	switch status, _ := r.tracker.rules().OfStatus(live); status {
 	case gitops.Healthy:
 		return slices.Contains(policies, gitops.HookSucceeded)
 	case gitops.Degraded, gitops.HealthUnknown:

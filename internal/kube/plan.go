@@ -14,6 +14,7 @@ import (
 
 	"github.com/tidegate/tidegate/internal/diff"
 	"github.com/tidegate/tidegate/internal/gitops"
+	"github.com/tidegate/tidegate/internal/health"
 	"github.com/tidegate/tidegate/internal/manifest"
 )
 
@@ -30,6 +31,8 @@ type PlanInput struct {
 	Siblings []Sibling
 	// Preflight asks the region first whether it would take all that the plan writes.
 	Preflight bool
+	// Health are the catalog's own rules about kinds.
+	Health []gitops.HealthRule
 }
 
 // Sibling is another target, with its bundle.
@@ -53,6 +56,8 @@ type Plan struct {
 	// Changes is a digest of that.
 	Tried   bool   `json:"tried,omitempty"`
 	Changes string `json:"changes,omitempty"`
+	// Health are the catalog's own rules about the kinds of the plan.
+	Health []gitops.HealthRule `json:"health,omitempty"`
 	// Ignore are the fields that are left to others.
 	Ignore []gitops.IgnoreRule `json:"ignore,omitempty"`
 	// Propagation is how deletions reach dependents, in the words of the API; foreground
@@ -161,11 +166,15 @@ func (r *Region) plan(ctx context.Context, in PlanInput) (Plan, error) {
 	if err != nil {
 		return Plan{}, fmt.Errorf("read the inventory: %w", err)
 	}
+	rules, err := health.NewRules(in.Health)
+	if err != nil {
+		return Plan{}, fmt.Errorf("%w: %w", manifest.ErrInvalid, err)
+	}
 	wanted, hooks, err := r.desire(ctx, in, options)
 	if err != nil {
 		return Plan{}, err
 	}
-	v := &view{region: r, mac: in.MAC, wanted: wanted, hooks: hooks, options: options, records: recordsBut(inv, hooks), live: map[gitops.ObjectKey]diff.Live{}, projected: map[gitops.ObjectKey]map[string]any{}}
+	v := &view{region: r, mac: in.MAC, wanted: wanted, hooks: hooks, options: options, rules: rules, records: recordsBut(inv, hooks), live: map[gitops.ObjectKey]diff.Live{}, projected: map[gitops.ObjectKey]map[string]any{}}
 	v.runsHooks = inv.Delivered != in.Digest
 	v.ignored, v.inventory = map[gitops.ObjectKey]diff.Ignored{}, inv
 	if v.ignore, err = diff.NewIgnore(in.Target.Ignore); err != nil {

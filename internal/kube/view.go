@@ -13,6 +13,7 @@ import (
 
 	"github.com/tidegate/tidegate/internal/diff"
 	"github.com/tidegate/tidegate/internal/gitops"
+	"github.com/tidegate/tidegate/internal/health"
 	"github.com/tidegate/tidegate/internal/manifest"
 )
 
@@ -32,6 +33,7 @@ type view struct {
 	wanted  []desired
 	hooks   []hook
 	options manifest.Options // of the target
+	rules   health.Rules
 	// projected are the desired contents of those that are not applied by the server.
 	projected map[gitops.ObjectKey]map[string]any
 	records   map[gitops.ObjectKey]diff.Record

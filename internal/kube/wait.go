@@ -41,6 +41,9 @@ func (r *Region) Wait(ctx context.Context, in WaitInput) (Outcome, error) {
 	if in.Step < 0 || in.Step >= len(in.Plan.Steps) {
 		return Outcome{}, fmt.Errorf("wait for %s: its plan has no step %d", in.Plan.Target, in.Step)
 	}
+	if err := r.tracker.learn(in.Plan.Health); err != nil {
+		return Outcome{}, err
+	}
 	step := in.Plan.Steps[in.Step]
 	w := waiting{deadline: in.Deadline, yield: in.Yield, progress: in.Progress}
 	if step.Phase == gitops.Prune {

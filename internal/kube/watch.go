@@ -2,6 +2,8 @@ package kube
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
@@ -32,16 +35,52 @@ type tracker struct {
 	watches map[resource]*kindWatch
 	waiting int // how many wait; while it is not zero the region's pulse is taken
 	pulsing bool
+	known   map[schema.GroupKind]gitops.HealthRule // the catalog's rules, as they were told last
+	own     health.Rules                           // made of them
 }
 
 // idleAfter is how long a watch is kept that nobody waits on.
 const idleAfter = 5 * time.Minute
 
 func newTracker(ctx context.Context, r *Region, client dynamic.Interface) *tracker {
-	t := &tracker{region: r, client: client, watches: map[resource]*kindWatch{}}
+	t := &tracker{region: r, client: client, watches: map[resource]*kindWatch{}, known: map[schema.GroupKind]gitops.HealthRule{}}
 	t.ctx, t.stop = context.WithCancel(ctx)
 	r.pulse.onRecovery(t.restart)
 	return t
+}
+
+// learn takes over the catalog's rules about some kinds. The objects of a kind whose
+// rule is a new one are judged again.
+func (t *tracker) learn(rules []gitops.HealthRule) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	changed := map[schema.GroupKind]bool{}
+	for _, r := range rules {
+		gk := schema.GroupKind{Group: r.Group, Kind: r.Kind}
+		if t.known[gk] != r {
+			t.known[gk], changed[gk] = r, true
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	own, err := health.NewRules(slices.Collect(maps.Values(t.known)))
+	if err != nil {
+		return err
+	}
+	t.own = own
+	for _, w := range t.watches {
+		w.cancel()
+		w.run()
+	}
+	return nil
+}
+
+// rules are the built-in ones and the catalog's.
+func (t *tracker) rules() health.Rules {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.own
 }
 
 func (t *tracker) close() { t.stop() }
@@ -220,7 +259,7 @@ func (s *sink) Add(obj any) error { return s.Update(obj) }
 // Update implements cache.ReflectorStore.
 func (s *sink) Update(obj any) error {
 	if name, u, ok := read(obj); ok && s.ctx.Err() == nil {
-		s.watch.set(name, stateOf(u))
+		s.watch.set(name, stateOf(u, s.watch.tracker.rules()))
 	}
 	return nil
 }
@@ -235,10 +274,10 @@ func (s *sink) Delete(obj any) error {
 
 // Replace implements cache.ReflectorStore.
 func (s *sink) Replace(list []any, _ string) error {
-	states := make(map[types.NamespacedName]state, len(list))
+	states, rules := make(map[types.NamespacedName]state, len(list)), s.watch.tracker.rules()
 	for _, obj := range list {
 		if name, u, ok := read(obj); ok {
-			states[name] = stateOf(u)
+			states[name] = stateOf(u, rules)
 		}
 	}
 	if s.ctx.Err() == nil {
@@ -258,7 +297,7 @@ func read(obj any) (types.NamespacedName, *unstructured.Unstructured, bool) {
 	return types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}, u, true
 }
 
-func stateOf(u *unstructured.Unstructured) state {
-	status, message := health.OfStatus(u.Object)
+func stateOf(u *unstructured.Unstructured, rules health.Rules) state {
+	status, message := rules.OfStatus(u.Object)
 	return state{uid: string(u.GetUID()), generation: u.GetGeneration(), deleting: u.GetDeletionTimestamp() != nil, atWork: health.AtWork(u.Object), health: status, message: message}
 }

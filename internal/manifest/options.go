@@ -19,6 +19,8 @@ const (
 	annotationHelmPolicy  = "helm.sh/resource-policy"
 	// annotationWait says with false that an object is started and not waited for.
 	annotationWait = "tidegate.dev/wait"
+	// annotationIgnoreHealth is Argo CD's for the same.
+	annotationIgnoreHealth = "argocd.argoproj.io/ignore-healthcheck"
 	// annotationDeadline is how long the object may take to be healthy, as 30m.
 	annotationDeadline = "tidegate.dev/deadline"
 )

@@ -12,6 +12,7 @@ const longestDeadline = 24 * time.Hour
 
 // readWait reads whether and how long the object is waited for.
 func (o *Options) readWait(annotations map[string]string) error {
+	o.NoWait = annotations[annotationIgnoreHealth] == "true"
 	if text, ok := annotations[annotationWait]; ok {
 		wait, err := strconv.ParseBool(text)
 		if err != nil {
