@@ -153,3 +153,8 @@ func AtWork(obj map[string]any) bool {
 		return o.at("status") != nil
 	}
 }
+
+// IsLeaf says whether objects of a kind own no others.
+func IsLeaf(gk schema.GroupKind) bool {
+	return existing[gk] && gk != (schema.GroupKind{Group: "batch", Kind: "CronJob"}) && gk != (schema.GroupKind{Kind: "Namespace"})
+}

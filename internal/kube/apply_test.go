@@ -2,6 +2,7 @@ package kube_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/tidegate/tidegate/internal/gitops"
 	"github.com/tidegate/tidegate/internal/kube"
@@ -222,4 +224,24 @@ func unknownFieldRefused(t *testing.T, s *scene) {
 	require.Contains(t, applied.Failures[0].Message, "tagetPort: field not declared in schema")
 	asked := s.server.Requests(t, func(r kubetest.Request) bool { return r.Ref.Name == "typo" && r.Writes() })
 	require.Len(t, asked, 1, "it would be refused again, although the server calls it an error of its own")
+}
+
+// largeDefinition has more in it than kubectl's annotation would hold.
+func largeDefinition(t *testing.T, s *scene) {
+	group := s.target.Name + ".example.com"
+	definition := map[string]any{}
+	require.NoError(t, yaml.Unmarshal([]byte(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: giants.`+group+`}, spec: {group: `+group+`, names: {kind: Giant, plural: giants}, scope: Namespaced}}`), &definition))
+	properties := map[string]any{}
+	for i := range 300 {
+		properties[fmt.Sprintf("field%d", i)] = map[string]any{"type": "string", "description": strings.Repeat("what it is for ", 70)}
+	}
+	definition["spec"].(map[string]any)["versions"] = []any{map[string]any{
+		"name": "v1", "served": true, "storage": true,
+		"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "properties": map[string]any{"spec": map[string]any{"type": "object", "properties": properties}}}},
+	}}
+	text, err := yaml.Marshal(definition)
+	require.NoError(t, err)
+	require.Greater(t, len(text), 262144)
+	s.sync(t, string(text), `{apiVersion: `+group+`/v1, kind: Giant, metadata: {name: a}, spec: {field1: x}}`)
+	require.Empty(t, s.actions(s.plan(t, string(text), `{apiVersion: `+group+`/v1, kind: Giant, metadata: {name: a}, spec: {field1: x}}`)))
 }

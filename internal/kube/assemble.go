@@ -37,7 +37,7 @@ func (v *view) assemble(in PlanInput, verdicts []diff.Verdict) (Plan, error) {
 	if len(v.wanted) == 0 && len(prune) > 0 && !in.Target.SyncPolicy.AllowEmpty {
 		return plan, fmt.Errorf("%w: the bundle is empty, which would delete all %d objects; set syncPolicy.automated.allowEmpty if that is meant", ErrRefused, len(prune))
 	}
-	if plan.PruneNeedsApproval = diff.PruneNeedsApproval(prune, len(v.records)); plan.PruneNeedsApproval == "" {
+	if plan.PruneNeedsApproval = diff.PruneNeedsApproval(prune, v.present()); plan.PruneNeedsApproval == "" {
 		plan.PruneNeedsApproval = confirmation(verdicts)
 	}
 	plan.Steps = v.steps(verdicts)
@@ -135,6 +135,16 @@ func (v *view) pruneSteps(prune []gitops.ObjectKey) []PlanStep {
 		steps = append(steps, step)
 	}
 	return steps
+}
+
+// present is how many of the recorded objects there are.
+func (v *view) present() (n int) {
+	for key := range v.records {
+		if _, exists := v.live[key]; exists {
+			n++
+		}
+	}
+	return n
 }
 
 // rulesUsed are those of the catalog about kinds of this plan.

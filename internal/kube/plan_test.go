@@ -49,6 +49,7 @@ func TestRegion(t *testing.T) {
 		"secrets-stay-secret":                         secretsStaySecret,
 		"objects-move-between-targets-of-a-release":   objectsMove,
 		"a-renamed-target-keeps-its-objects":          renamed,
+		"a-definition-larger-than-an-annotation":      largeDefinition,
 		"an-unknown-field-is-refused-at-once":         unknownFieldRefused,
 		"a-hook-is-run-once":                          hookRunOnce,
 		"the-end-of-a-hook-is-kept":                   hookEndKept,

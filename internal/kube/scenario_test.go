@@ -1,6 +1,7 @@
 package kube_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -37,6 +38,9 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 //	patch RESOURCE NAME       somebody else patches an object (a merge patch)
 //	create RESOURCE [AS]      somebody else makes one, as that field manager
 //	delete RESOURCE NAME      somebody else deletes one
+//	until RESOURCE NAME PATH VALUE   one is made until it is made so
+//	status RESOURCE NAME      somebody else patches the status
+//	deadline DURATION         is how long waits take from now on
 //	uid RESOURCE NAME         which one of those that have had this name is it?
 //	show RESOURCE NAME PATH   a field is looked at
 //
@@ -92,7 +96,8 @@ func (p *play) act(t *testing.T, words []string, body string) {
 			*gitops.SyncPolicy
 			Adopt  *bool                `json:"adopt"`
 			Ignore *[]gitops.IgnoreRule `json:"ignore"`
-		}{&p.target.SyncPolicy, &p.target.Adopt, &p.target.Ignore}))
+			Health *[]gitops.HealthRule `json:"health"`
+		}{&p.target.SyncPolicy, &p.target.Adopt, &p.target.Ignore, &p.health}))
 	case "sync":
 		if plan, ok := p.tell(t, body); ok {
 			p.carryOut(t, plan)
@@ -110,6 +115,13 @@ func (p *play) act(t *testing.T, words []string, body string) {
 		var object unstructured.Unstructured
 		require.NoError(t, yaml.Unmarshal([]byte(body), &object.Object))
 		_, err := p.dynamic(t, words[1]).Create(t.Context(), &object, metav1.CreateOptions{FieldManager: append(words, "somebody")[2]})
+		require.NoError(t, err)
+	case "until":
+		p.until(t, words, body)
+	case "deadline":
+		p.deadline, _ = time.ParseDuration(words[1])
+	case "status":
+		_, err := p.dynamic(t, words[1]).Patch(t.Context(), words[2], types.MergePatchType, []byte(body), metav1.PatchOptions{FieldManager: "somebody"}, "status")
 		require.NoError(t, err)
 	case "uid":
 		object, err := p.dynamic(t, words[1]).Get(t.Context(), words[2], metav1.GetOptions{})
@@ -129,6 +141,21 @@ func (p *play) act(t *testing.T, words []string, body string) {
 	default:
 		t.Fatalf("unknown act %q", words[0])
 	}
+}
+
+// until makes an object again and again until a field of it is as it should be, as
+// when a policy takes effect after a while.
+func (p *play) until(t *testing.T, words []string, body string) {
+	t.Helper()
+	var object unstructured.Unstructured
+	require.NoError(t, yaml.Unmarshal([]byte(body), &object.Object))
+	require.Eventually(t, func() bool {
+		made, err := p.dynamic(t, words[1]).Create(t.Context(), &object, metav1.CreateOptions{})
+		require.NoError(t, err)
+		require.NoError(t, p.dynamic(t, words[1]).Delete(t.Context(), words[2], metav1.DeleteOptions{}))
+		value, _, _ := unstructured.NestedString(made.Object, strings.Split(words[3], ".")...)
+		return value == words[4]
+	}, soon, 50*time.Millisecond)
 }
 
 // tell plans and says what the plan is, or why there is none.
@@ -276,7 +303,7 @@ func (s *scene) walk(t testing.TB, plan kube.Plan, i int) kube.Outcome {
 	if len(applied.Failures) > 0 {
 		return kube.Outcome{Health: gitops.Degraded, Issues: applied.Failures}
 	}
-	outcome, err := s.region.Wait(t.Context(), kube.WaitInput{Plan: plan, Step: i, Records: applied.Records, Deadline: 20 * time.Second})
+	outcome, err := s.region.Wait(t.Context(), kube.WaitInput{Plan: plan, Step: i, Records: applied.Records, Deadline: cmp.Or(s.deadline, soon)})
 	require.NoError(t, err)
 	return outcome
 }

@@ -12,10 +12,12 @@ import (
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/tidegate/tidegate/internal/diff"
 	"github.com/tidegate/tidegate/internal/gitops"
+	"github.com/tidegate/tidegate/internal/health"
 	"github.com/tidegate/tidegate/internal/manifest"
 )
 
@@ -223,7 +225,7 @@ func (w *work) prune(ctx context.Context, o PlannedObject) error {
 	if err != nil {
 		return err
 	}
-	gone, err := w.region.delete(ctx, res, o, cmp.Or(w.in.Plan.Propagation, metav1.DeletePropagationForeground))
+	gone, err := w.region.delete(ctx, res, o, w.propagation(o))
 	if isUnserved(err) {
 		w.region.kinds.forget()
 	}
@@ -235,13 +237,25 @@ func (w *work) prune(ctx context.Context, o PlannedObject) error {
 	case err != nil:
 		return err
 	}
-	w.forget(o.Key)
-	if !gone {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.waits = append(w.waits, diff.Record{Key: o.Key, APIVersion: o.APIVersion, UID: o.UID})
+	if gone {
+		w.forget(o.Key)
+		return nil
 	}
+	// What is held by somebody stays in the inventory until it is gone.
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waits = append(w.waits, diff.Record{Key: o.Key, APIVersion: o.APIVersion, UID: o.UID})
 	return nil
+}
+
+// propagation is how the deletion of an object reaches its dependents. What has none
+// need not wait for them.
+func (w *work) propagation(o PlannedObject) metav1.DeletionPropagation {
+	policy := cmp.Or(w.in.Plan.Propagation, metav1.DeletePropagationForeground)
+	if policy == metav1.DeletePropagationForeground && health.IsLeaf(schema.GroupKind{Group: o.Key.Group, Kind: o.Key.Kind}) {
+		return metav1.DeletePropagationBackground
+	}
+	return policy
 }
 
 func (w *work) forget(key gitops.ObjectKey) {
