@@ -39,10 +39,23 @@ type RolloutRef struct {
 	Delivery string `json:"delivery"`
 	Stage    string `json:"stage"`
 	Number   int    `json:"number"`
+	// Retry counts the retries of the rollout in one target.
+	Retry int `json:"retry,omitempty"`
 }
 
-// String names a rollout: project/delivery/stage#number.
-func (r RolloutRef) String() string { return fmt.Sprintf("%s/%s#%d", r.Delivery, r.Stage, r.Number) }
+// String names a rollout: project/delivery/stage#number, and a retry of it by another
+// number behind that.
+func (r RolloutRef) String() string {
+	name := fmt.Sprintf("%s/%s#%d", r.Delivery, r.Stage, r.Number)
+	if r.Retry > 0 {
+		name += fmt.Sprintf(".%d", r.Retry)
+	}
+	return name
+}
+
+func (r RolloutRef) claim(ctx context.Context) kube.Claim {
+	return kube.Claim{Delivery: r.Delivery, Epoch: r.Number, Retry: r.Retry, Attempt: int(activity.GetInfo(ctx).Attempt)}
+}
 
 // caller is what a region's audit log shows.
 func (r RolloutRef) caller(ctx context.Context) string {

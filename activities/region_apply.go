@@ -2,10 +2,8 @@ package activities
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
-
-	"go.temporal.io/sdk/activity"
+	"time"
 
 	"github.com/tidegate/tidegate/internal/gitops"
 	"github.com/tidegate/tidegate/internal/kube"
@@ -17,6 +15,8 @@ type ApplyInput struct {
 	Plan    string        `json:"plan"` // digest of the artifact
 	Step    int           `json:"step"`
 	Rollout RolloutRef    `json:"rollout"`
+	// Deadline is how long passing errors of objects are retried.
+	Deadline time.Duration `json:"deadline,omitempty"`
 }
 
 // StepResult is what came of a step.
@@ -57,8 +57,9 @@ func (r *Region) apply(ctx context.Context, in ApplyInput) (result StepResult, e
 	}
 	applied, err := region.Apply(kube.WithCaller(ctx, in.Rollout.caller(ctx)), kube.ApplyInput{
 		Plan: plan, Step: in.Step, MAC: r.MAC,
-		Claim:    kube.Claim{Delivery: in.Rollout.Delivery, Epoch: in.Rollout.Number, Attempt: int(activity.GetInfo(ctx).Attempt)},
-		Progress: func(done, total int) { said.Store(fmt.Sprintf("%d of %d objects written", done, total)) },
+		Claim:    in.Rollout.claim(ctx),
+		Deadline: in.Deadline,
+		Progress: func(message string) { said.Store(message) },
 	})
 	if err != nil {
 		return result, err

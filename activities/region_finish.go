@@ -3,8 +3,6 @@ package activities
 import (
 	"context"
 
-	"go.temporal.io/sdk/activity"
-
 	"github.com/tidegate/tidegate/internal/gitops"
 	"github.com/tidegate/tidegate/internal/kube"
 )
@@ -49,6 +47,6 @@ func (r *Region) finish(ctx context.Context, in FinishInput) error {
 	}
 	return region.Finish(kube.WithCaller(ctx, in.Rollout.caller(ctx)), kube.FinishInput{
 		Plan: plan, Delivered: in.Delivered,
-		Claim: kube.Claim{Delivery: in.Rollout.Delivery, Epoch: in.Rollout.Number, Attempt: int(activity.GetInfo(ctx).Attempt)},
+		Claim: in.Rollout.claim(ctx),
 	})
 }

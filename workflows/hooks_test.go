@@ -2,6 +2,7 @@ package workflows_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -128,4 +129,84 @@ func TestAnAbortedRolloutDoesNotWaitForAHookAtWork(t *testing.T) {
 	f.run()
 	require.Equal(t, gitops.TargetStopped, f.phases()[0])
 	require.Len(t, f.ended, 3)
+}
+
+func retried(in *workflows.RolloutInput) {
+	for i := range in.Targets {
+		in.Targets[i].Target.SyncPolicy.Retry = &gitops.Retry{Limit: 2, Duration: 5 * time.Second, Factor: 2, MaxDuration: time.Minute}
+	}
+}
+
+func TestASyncThatFailsIsTriedAgainAsOftenAsItsPolicySays(t *testing.T) {
+	f, steps := hookFleet(t)
+	f.change = retried
+	failing := func(_ context.Context, in activities.WaitInput) (activities.WaitResult, error) {
+		if in.Step == 1 && in.Target.Region == "eu" {
+			return activities.WaitResult{Health: gitops.Degraded, Issues: []gitops.ObjectIssue{{Object: "apps/Deployment shop/web", Message: "crashes"}}}, nil
+		}
+		return activities.WaitResult{Health: gitops.Healthy}, nil
+	}
+	f.wait = failing
+	started := f.env.Now()
+	require.Equal(t, gitops.PhaseFailed, f.run().Phase)
+	require.Equal(t, []int{0, 1, 0, 1, 0, 1, 3}, *steps, "the SyncFail hooks run when all has failed")
+	require.Equal(t, 15*time.Second, f.env.Now().Sub(started).Truncate(time.Second), "5 s, then 10 s")
+	var retries []int
+	for _, in := range f.ended {
+		if in.Target.Region == "eu" {
+			retries = append(retries, in.Rollout.Retry)
+		}
+	}
+	require.Equal(t, []int{0, 1, 2}, retries)
+}
+
+func TestARetryThatSucceedsMakesTheRolloutHealthy(t *testing.T) {
+	f, _ := hookFleet(t)
+	f.change = retried
+	f.wait = func(_ context.Context, in activities.WaitInput) (activities.WaitResult, error) {
+		if in.Rollout.Retry == 0 && in.Target.Region == "eu" {
+			return activities.WaitResult{Health: gitops.Degraded}, nil
+		}
+		return activities.WaitResult{Health: gitops.Healthy}, nil
+	}
+	require.Equal(t, gitops.PhaseHealthy, f.run().Phase)
+	require.Empty(t, f.status().Targets[0].Message)
+}
+
+func TestARetryDoesNotCarryOutWhatNobodyHasApproved(t *testing.T) {
+	f, _ := hookFleet(t)
+	f.change = retried
+	f.plan = func(in activities.PlanInput) (gitops.PlanSummary, error) {
+		plan, err := withHooks(in)
+		plan.Digest = fmt.Sprintf("digest-%d", in.Rollout.Retry)
+		return plan, err
+	}
+	f.wait = func(_ context.Context, in activities.WaitInput) (activities.WaitResult, error) {
+		return activities.WaitResult{Health: gitops.Degraded}, nil
+	}
+	f.env.RegisterDelayedCallback(func() {
+		f.update(workflows.UpdateApprove, workflows.Decision{Gate: "approval", PlanDigest: f.status().PlanDigest, By: "ann"})
+	}, time.Hour)
+	require.Equal(t, gitops.PhaseFailed, f.run(approval()).Phase)
+	require.Contains(t, f.status().Targets[0].Message, "the plan is no longer the one that was approved")
+}
+
+func TestANewerReleaseEndsThePauseBeforeARetry(t *testing.T) {
+	f, _ := hookFleet(t)
+	f.change = func(in *workflows.RolloutInput) {
+		retried(in)
+		for i := range in.Targets {
+			in.Targets[i].Target.SyncPolicy.Retry.Duration = time.Hour
+			in.Targets[i].Target.SyncPolicy.Retry.MaxDuration = time.Hour
+		}
+	}
+	f.wait = func(_ context.Context, in activities.WaitInput) (activities.WaitResult, error) {
+		return activities.WaitResult{Health: gitops.Degraded}, nil
+	}
+	f.env.RegisterDelayedCallback(func() {
+		require.Contains(t, f.status().Targets[0].Message, "attempt 1 has failed: not healthy; the next one is at ")
+		f.env.SignalWorkflow(workflows.SignalSupersede, workflows.Stop{Reason: "release 8 is newer"})
+	}, time.Minute)
+	f.run()
+	require.Equal(t, gitops.TargetFailed, f.phases()[0])
 }

@@ -29,6 +29,7 @@ type fleet struct {
 	mu      sync.Mutex // activities run beside each other
 	written []string
 	ended   []activities.FinishInput
+	change  func(*workflows.RolloutInput) // what else is asked for
 	reports []promotion.Event
 }
 
@@ -103,6 +104,9 @@ func (f *fleet) run(gates ...gitops.Gate) workflows.RolloutResult {
 	in := workflows.RolloutInput{Delivery: "default/shop", Stage: "production", Number: 7, Release: 3, Revision: "0123456789", Gates: gates, Granted: len(gates) == 0}
 	for _, name := range []string{"eu", "us", "asia"} {
 		in.Targets = append(in.Targets, workflows.TargetInput{Target: gitops.Target{Name: "shop-" + name, Region: name}, Bundle: gitops.Bundle{Target: "shop-" + name, Digest: "bundle"}})
+	}
+	if f.change != nil {
+		f.change(&in)
 	}
 	f.env.ExecuteWorkflow(workflows.Rollout, in)
 	require.True(f.t, f.env.IsWorkflowCompleted())

@@ -175,7 +175,7 @@ func planTarget(ctx workflow.Context, in activities.PlanInput) (gitops.PlanSumma
 func applyStep(ctx workflow.Context, in activities.ApplyInput, step gitops.Step) (result activities.StepResult, err error) {
 	name := in.Target.Region
 	call := regionCall{
-		region: name, queue: activities.RegionQueue(name), heartbeat: writeTimeout, limit: deadline, total: deadline,
+		region: name, queue: activities.RegionQueue(name), heartbeat: writeTimeout, limit: in.Deadline + time.Minute, total: in.Deadline + 2*time.Minute, waits: true,
 		summary: fmt.Sprintf("%s: %s wave %d, %d objects", in.Target.Name, step.Phase, step.Wave, step.Apply),
 	}
 	lost, err := call.run(ctx, region.Apply, in, &result)
@@ -226,6 +226,7 @@ type regionCall struct {
 	heartbeat              time.Duration // without which an attempt counts as dead
 	limit                  time.Duration // of one attempt
 	total                  time.Duration // of all attempts
+	waits                  bool          // until the activity has ended when it is canceled
 }
 
 // run executes the activity. When nobody has taken it for a while, and nobody
@@ -235,7 +236,7 @@ func (c regionCall) run(ctx workflow.Context, activity, in, result any) (lost st
 	for {
 		ctx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 			TaskQueue: c.queue, ScheduleToStartTimeout: 15 * time.Second, StartToCloseTimeout: c.limit, ScheduleToCloseTimeout: c.total,
-			HeartbeatTimeout: c.heartbeat, RetryPolicy: retry, Summary: c.summary,
+			HeartbeatTimeout: c.heartbeat, RetryPolicy: retry, Summary: c.summary, WaitForCancellation: c.waits,
 		})
 		err := workflow.ExecuteActivity(ctx, activity, in).Get(ctx, result)
 		if !isScheduleToStart(err) {

@@ -17,12 +17,17 @@ type target struct {
 	status  *TargetStatus
 	plan    gitops.PlanSummary
 	begun   bool // something may have been written
+	retry   int  // how often the sync was tried again
 }
 
 // planTargets compares every region with its bundle, all at once. What cannot
 // be reached is marked and left behind.
 func (r *rollout) planTargets(ctx workflow.Context) {
-	r.forEach(ctx, func(ctx workflow.Context, t *target) { t.makePlan(ctx, true) })
+	r.forEach(ctx, func(ctx workflow.Context, t *target) {
+		if end := t.makePlan(ctx, true); end.isFinal() {
+			t.settle(ctx, end)
+		}
+	})
 	r.planned(ctx)
 }
 
@@ -43,12 +48,15 @@ func (r *rollout) planAndDeliverTargets(ctx workflow.Context) {
 	r.advance(ctx, gitops.PhaseProgressing, "")
 	left := len(r.targets)
 	r.forEach(ctx, func(ctx workflow.Context, t *target) {
-		t.makePlan(ctx, false)
+		end := t.makePlan(ctx, false)
+		if end.isFinal() {
+			t.settle(ctx, end)
+		}
 		if left--; left == 0 {
 			r.planned(ctx)
 			r.openPruneGate(ctx)
 		}
-		if t.status.Phase == gitops.TargetPlanned {
+		if !end.isFinal() {
 			t.deliver(ctx)
 		}
 	})
@@ -57,23 +65,22 @@ func (r *rollout) planAndDeliverTargets(ctx workflow.Context) {
 
 // makePlan compares the target's region with its bundle. shown says that a person
 // looks at the plan before it is carried out.
-func (t *target) makePlan(ctx workflow.Context, shown bool) {
+func (t *target) makePlan(ctx workflow.Context, shown bool) ending {
 	plan, err := planTarget(ctx, activities.PlanInput{
 		Target: t.Target, Bundle: t.Bundle, Rollout: t.ref(), Siblings: t.siblings(), Preflight: t.Target.Preflight.Wanted(shown), Health: t.rollout.in.Health,
 	})
 	switch {
 	case err != nil:
-		t.settle(ctx, failed(err))
-		return
+		return failed(err)
 	case plan.Unreachable != "":
-		t.settle(ctx, lost(plan.Unreachable))
-		return
+		return lost(plan.Unreachable)
 	}
 	t.plan = plan
 	t.status.Phase, t.status.Step, t.status.Steps = gitops.TargetPlanned, 0, len(plan.Steps)
 	t.status.Apply, t.status.Prune, t.status.Changes = plan.Apply, plan.Prune, plan.Sample
 	t.status.Tried, t.status.ChangesDigest = plan.Tried, plan.Changes
 	t.status.Message = ""
+	return ending{}
 }
 
 // siblings are the other targets of the rollout in the same region: objects may move
@@ -98,19 +105,59 @@ func (r *rollout) deliverTargets(ctx workflow.Context) {
 	r.mark(ctx, "healthy")
 }
 
-// deliver walks one target's steps, and what follows when they fail; then it ends
-// their hooks, whatever has become of them.
+// deliver walks one target's steps, again as often as its policy says while that
+// fails, and what follows when it has failed for good.
 func (t *target) deliver(ctx workflow.Context) {
+	end := t.attempt(ctx)
+	for end.phase == gitops.TargetFailed && t.pauseBeforeRetry(ctx, end) {
+		if end = t.planAgain(ctx); !end.isFinal() {
+			end = t.attempt(ctx)
+		}
+	}
+	t.settle(ctx, end)
+}
+
+// attempt walks the steps once and ends their hooks, whatever has become of them.
+// Where nothing is tried again, the hooks of a failed sync run before that.
+func (t *target) attempt(ctx workflow.Context) ending {
 	end := t.walk(ctx, func(s gitops.Step) bool { return s.Phase != gitops.SyncFail })
 	step, wave := t.status.Step, t.status.Wave
-	if end.phase == gitops.TargetFailed {
+	if _, again := t.Target.SyncPolicy.Retry.Pause(t.retry); end.phase == gitops.TargetFailed && !again {
 		end.follow(t.walk(ctx, func(s gitops.Step) bool { return s.Phase == gitops.SyncFail }))
 	}
 	t.status.Step, t.status.Wave = step, wave
 	if t.plan.Hooks > 0 {
 		end = t.endHooks(ctx, end)
 	}
-	t.settle(ctx, end)
+	return end
+}
+
+// pauseBeforeRetry waits as long as the policy says; false when there is no retry.
+func (t *target) pauseBeforeRetry(ctx workflow.Context, end ending) bool {
+	pause, again := t.Target.SyncPolicy.Retry.Pause(t.retry)
+	if !again || t.rollout.ended() {
+		return false
+	}
+	t.retry++
+	t.status.Issues = end.issues
+	t.status.Message = fmt.Sprintf("attempt %d has failed: %s; the next one is at %s", t.retry, end.message, workflow.Now(ctx).Add(pause).UTC().Format(time.TimeOnly))
+	t.rollout.show(ctx)
+	stopped, _ := workflow.AwaitWithTimeout(ctx, pause, t.rollout.ended)
+	return !stopped
+}
+
+// planAgain makes the plan of a retry. Where somebody has approved the plan it must
+// still be that one.
+func (t *target) planAgain(ctx workflow.Context) ending {
+	before := t.plan.Digest
+	if end := t.makePlan(ctx, false); end.isFinal() {
+		return end
+	}
+	if t.plan.Digest != before && len(t.rollout.in.Gates) > 0 {
+		return ending{phase: gitops.TargetFailed, message: "it was not tried again: the plan is no longer the one that was approved"}
+	}
+	t.rollout.status.PlanDigest = t.rollout.planDigest()
+	return ending{}
 }
 
 // ending is how a target's way ends.
@@ -164,7 +211,10 @@ func (t *target) walkStep(ctx workflow.Context, i int, step gitops.Step) ending 
 	if step.Apply > 0 {
 		t.move(gitops.TargetApplying)
 		t.begun = true
-		result, err := applyStep(ctx, activities.ApplyInput{Target: t.Target, Plan: t.plan.Artifact, Step: i, Rollout: t.ref()}, step)
+		result, err := t.apply(ctx, i, step)
+		if err != nil && t.rollout.ended() {
+			return ending{phase: gitops.TargetStopped, message: "left while " + t.status.Wave + " was being retried"}
+		}
 		if err != nil {
 			return failed(err)
 		}
@@ -180,7 +230,29 @@ func (t *target) walkStep(ctx workflow.Context, i int, step gitops.Step) ending 
 		return ending{}
 	}
 	t.move(gitops.TargetWaiting)
-	return t.await(ctx, step, activities.WaitInput{Target: t.Target, Plan: t.plan.Artifact, Step: i, Records: records, Deadline: max(deadline, time.Duration(step.Deadline)*time.Second), Rollout: t.ref()})
+	return t.await(ctx, step, activities.WaitInput{Target: t.Target, Plan: t.plan.Artifact, Step: i, Records: records, Deadline: waitLimit(step), Rollout: t.ref()})
+}
+
+// apply writes one step. When the rollout is to end it is given time to end by
+// itself: a write is no safe point. One that only retries what the region does not
+// take is cut off then, so that it does not block the release that mends it.
+func (t *target) apply(ctx workflow.Context, i int, step gitops.Step) (activities.StepResult, error) {
+	ctx, cancel := workflow.WithCancel(ctx)
+	defer cancel()
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		if workflow.Await(ctx, t.rollout.ended) == nil && workflow.GetVersion(ctx, "apply-yields", workflow.DefaultVersion, 1) == 1 && workflow.Sleep(ctx, yieldAfter) == nil {
+			cancel()
+		}
+	})
+	return applyStep(ctx, activities.ApplyInput{Target: t.Target, Plan: t.plan.Artifact, Step: i, Rollout: t.ref(), Deadline: waitLimit(step)}, step)
+}
+
+// yieldAfter is how long a step may go on writing when its rollout is to end.
+const yieldAfter = 20 * time.Second
+
+// waitLimit is how long a step may take to be applied, and then to be healthy.
+func waitLimit(step gitops.Step) time.Duration {
+	return max(deadline, time.Duration(step.Deadline)*time.Second)
 }
 
 // await waits for a step's objects to be healthy. A request to stop ends the wait
@@ -236,7 +308,7 @@ func (t *target) endHooks(ctx workflow.Context, end ending) ending {
 
 func (t *target) ref() activities.RolloutRef {
 	in := t.rollout.in
-	return activities.RolloutRef{Delivery: in.Delivery, Stage: in.Stage, Number: in.Number}
+	return activities.RolloutRef{Delivery: in.Delivery, Stage: in.Stage, Number: in.Number, Retry: t.retry}
 }
 
 func (t *target) move(phase gitops.TargetPhase) {

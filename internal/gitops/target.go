@@ -1,6 +1,9 @@
 package gitops
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // Source is where the manifests of a Target come from.
 type Source struct {
@@ -185,11 +188,40 @@ type SyncPolicy struct {
 	Prune      bool `json:"prune,omitempty"`
 	SelfHeal   bool `json:"selfHeal,omitempty"`
 	AllowEmpty bool `json:"allowEmpty,omitempty"`
+	// Retry says how often a sync that has failed is tried again; nil for not at all.
+	Retry *Retry `json:"retry,omitempty"`
 	// Options are Argo CD's syncOptions, such as CreateNamespace=true.
 	Options []string `json:"options,omitempty"`
 	// NamespaceLabels and NamespaceAnnotations are managedNamespaceMetadata.
 	NamespaceLabels      map[string]string `json:"namespaceLabels,omitempty"`
 	NamespaceAnnotations map[string]string `json:"namespaceAnnotations,omitempty"`
+}
+
+// Retry is Argo CD's syncPolicy.retry. Before the n-th retry, from 0, passes the
+// smaller of MaxDuration and Duration·Factorⁿ.
+type Retry struct {
+	Limit       int           `json:"limit"` // how many retries; negative for as many as it takes
+	Duration    time.Duration `json:"duration"`
+	Factor      float64       `json:"factor"`
+	MaxDuration time.Duration `json:"maxDuration"`
+}
+
+// maxRetries bounds retries without a limit: what has failed so often is for a person
+// to look at, or for the next release to mend.
+const maxRetries = 100
+
+// Pause is how long to wait before the n-th retry, from 0; false when there is none.
+func (r *Retry) Pause(n int) (time.Duration, bool) {
+	if r == nil || r.Limit >= 0 && n >= r.Limit || n >= maxRetries {
+		return 0, false
+	}
+	pause := float64(r.Duration)
+	for range n {
+		if pause *= r.Factor; pause > float64(r.MaxDuration) {
+			break
+		}
+	}
+	return min(time.Duration(pause), r.MaxDuration), true
 }
 
 // Value is the value of a sync option, empty when it is not set; the last one

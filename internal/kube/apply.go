@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -16,8 +17,12 @@ type ApplyInput struct {
 	Step  int
 	Claim Claim // its Step is set from Step
 	MAC   manifest.MAC
-	// Progress, if set, is told after every object; it is called concurrently.
-	Progress func(done, total int)
+	// Deadline is how long passing errors of objects are retried; the region's patience
+	// when zero.
+	Deadline time.Duration
+	// Progress, if set, is told how far the step is, and what it retries; it is called
+	// concurrently.
+	Progress func(message string)
 }
 
 // Applied is what came of a step.
@@ -69,13 +74,12 @@ func (r *Region) applyStep(ctx context.Context, in ApplyInput, step PlanStep) (A
 	if err != nil {
 		return Applied{}, err
 	}
-	work := &work{region: r, fence: f, in: in, total: step.Applies(), ignored: ignored, blocked: map[gitops.ObjectKey]bool{}}
+	work := &work{region: r, fence: f, in: in, total: step.Applies(), until: time.Now().Add(cmp.Or(in.Deadline, r.settings.Patience)), ignored: ignored, blocked: map[gitops.ObjectKey]bool{}}
 	if err := work.clearHooks(ctx, step); err != nil {
 		return Applied{}, err
 	}
-	patient := withBudget(ctx, r.settings.Patience*time.Duration(r.settings.InFlight))
 	for i, group := range step.Groups {
-		if err := work.group(patient, group); err != nil {
+		if err := work.group(ctx, group); err != nil {
 			return Applied{}, err
 		}
 		if err := work.settle(ctx, group, step.Groups[i+1:]); err != nil {

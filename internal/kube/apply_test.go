@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -47,7 +49,7 @@ func fenced(t *testing.T, s *scene) {
 func overtaken(t *testing.T, s *scene) {
 	plan := s.plan(t, settings, web)
 	newer := s.plan(t, strings.ReplaceAll(settings, "blue", "newer"))
-	in := kube.ApplyInput{Plan: plan, Claim: s.claim(), MAC: mac, Progress: func(int, int) {
+	in := kube.ApplyInput{Plan: plan, Claim: s.claim(), MAC: mac, Progress: func(string) {
 		claim := s.claim()
 		claim.Epoch++
 		_, err := s.region.Apply(t.Context(), kube.ApplyInput{Plan: newer, Claim: claim, MAC: mac})
@@ -159,7 +161,7 @@ stringData: {.dockerconfigjson: "hunter2 is no JSON"}
 func stopped(t *testing.T, s *scene) {
 	plan := s.plan(t, settings, web)
 	ctx, cancel := context.WithCancel(t.Context())
-	in := kube.ApplyInput{Plan: plan, Claim: s.claim(), MAC: mac, Progress: func(int, int) { cancel() }}
+	in := kube.ApplyInput{Plan: plan, Claim: s.claim(), MAC: mac, Progress: func(string) { cancel() }}
 	_, err := s.region.Apply(ctx, in)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, 1, s.wroteObjects(t), "the ConfigMap, and no Deployment after it")
@@ -244,4 +246,35 @@ func largeDefinition(t *testing.T, s *scene) {
 	require.Greater(t, len(text), 262144)
 	s.sync(t, string(text), `{apiVersion: `+group+`/v1, kind: Giant, metadata: {name: a}, spec: {field1: x}}`)
 	require.Empty(t, s.actions(s.plan(t, string(text), `{apiVersion: `+group+`/v1, kind: Giant, metadata: {name: a}, spec: {field1: x}}`)))
+}
+
+// A webhook that is down for a while holds up what it is asked about, until it is
+// gone, and nothing else.
+func retriedUntilItPasses(t *testing.T, s *scene) {
+	hooks := s.server.Admin.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	_, err := hooks.Create(t.Context(), &admissionv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: s.target.Name},
+		Webhooks: []admissionv1.ValidatingWebhook{{
+			Name: "down.example.com", AdmissionReviewVersions: []string{"v1"}, SideEffects: new(admissionv1.SideEffectClassNone), TimeoutSeconds: new(int32(1)),
+			ClientConfig:      admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Name: "nobody", Namespace: s.target.Namespace}},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": s.target.Namespace}},
+			Rules:             []admissionv1.RuleWithOperations{{Operations: []admissionv1.OperationType{"CREATE"}, Rule: admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}}}},
+		}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	remove := sync.OnceFunc(func() {
+		require.NoError(t, hooks.Delete(t.Context(), s.target.Name, metav1.DeleteOptions{}))
+	})
+	var retried []string
+	plan := s.plan(t, settings, web)
+	applied, err := s.region.Apply(t.Context(), kube.ApplyInput{Plan: plan, Claim: s.claim(), MAC: mac, Deadline: time.Minute, Progress: func(m string) {
+		if strings.Contains(m, "is retried") {
+			retried = append(retried, m)
+			remove()
+		}
+	}})
+	require.NoError(t, err)
+	require.Empty(t, applied.Failures)
+	require.NotEmpty(t, retried)
+	require.Contains(t, retried[0], "0 of 2 objects written; ConfigMap "+s.target.Namespace+"/settings is retried: InternalError: Internal error occurred: failed calling webhook")
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -60,6 +62,21 @@ func severityOf(err error) severity {
 	default:
 		return final
 	}
+}
+
+// passes says whether an error may pass.
+func passes(err error) bool {
+	var status apierrors.APIStatus
+	if errors.Is(err, ErrUnreachable) || errors.Is(err, ErrFenced) {
+		return false
+	}
+	return errors.As(err, &status) && severityOf(err) == passing || isConnection(err)
+}
+
+// isConnection says whether a request had no answer at all.
+func isConnection(err error) bool {
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, errSilent) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // breaksSchema says whether an apply has a field that its kind has not, or an item

@@ -12,12 +12,13 @@ import (
 )
 
 // Claim says who writes a target. Within a Delivery claims are ordered by epoch,
-// step and attempt; the later one wins.
+// retry, step and attempt; the later one wins.
 type Claim struct {
 	Delivery string `json:"delivery"`
-	Epoch    int    `json:"epoch"`   // the rollout's number
-	Step     int    `json:"step"`    // of its plan
-	Attempt  int    `json:"attempt"` // of that step
+	Epoch    int    `json:"epoch"`           // the rollout's number
+	Retry    int    `json:"retry,omitempty"` // of the rollout in this target: its plan is made anew for each
+	Step     int    `json:"step"`            // of its plan
+	Attempt  int    `json:"attempt"`         // of that step
 }
 
 // String is the form for people and audit logs.
@@ -30,6 +31,8 @@ func (c Claim) before(o Claim) bool {
 	switch {
 	case c.Epoch != o.Epoch:
 		return c.Epoch < o.Epoch
+	case c.Retry != o.Retry:
+		return c.Retry < o.Retry
 	case c.Step != o.Step:
 		return c.Step < o.Step
 	}
@@ -99,7 +102,7 @@ func (f *fence) holds(inv *Inventory) error {
 func (f *fence) take(ctx context.Context, bundle string, keys []diff.Record) error {
 	f.turn.Lock()
 	defer f.turn.Unlock()
-	if f.holds(f.inv) == nil && (f.inv.Step < f.claim.Step && f.claim.Attempt == 1 || f.inv.Claim == f.claim) {
+	if f.holds(f.inv) == nil && (f.inv.Retry == f.claim.Retry && f.inv.Step < f.claim.Step && f.claim.Attempt == 1 || f.inv.Claim == f.claim) {
 		return nil
 	}
 	busy := false

@@ -1,6 +1,7 @@
 package kube_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -112,3 +113,20 @@ func (s *scene) requireNoJob(t *testing.T) {
 }
 
 var background = metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
+
+// A rollout that is tried again in a target starts with the first step, and whoever
+// still works on the try before has lost.
+func retryStartsOver(t *testing.T, s *scene) {
+	later := strings.ReplaceAll(settings, "metadata: {name: settings}", `metadata: {name: later, annotations: {argocd.argoproj.io/sync-wave: "1"}}`)
+	plan := s.plan(t, settings, later)
+	for step := range 2 {
+		_, err := s.apply(t, plan, step)
+		require.NoError(t, err)
+	}
+	again := s.claim()
+	again.Retry = 1
+	_, err := s.region.Apply(t.Context(), kube.ApplyInput{Plan: plan, Claim: again, MAC: mac})
+	require.NoError(t, err)
+	_, err = s.apply(t, plan, 1)
+	require.ErrorIs(t, err, kube.ErrFenced)
+}

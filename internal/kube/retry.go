@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,7 +24,11 @@ const (
 // patience. It returns ErrUnreachable when the region has stopped answering, and
 // the context's error as soon as the context ends.
 func (r *Region) try(ctx context.Context, request func(context.Context) error) error {
+	if down := r.pulse.downFor(); down >= r.settings.Unreachable && !r.pulse.mayTry() {
+		return fmt.Errorf("%w: for %s", ErrUnreachable, down.Round(time.Second))
+	}
 	started, delay := time.Now(), firstDelay
+	patience := r.patienceOf(ctx)
 	for {
 		err := r.once(ctx, request)
 		if err == nil {
@@ -43,39 +46,29 @@ func (r *Region) try(ctx context.Context, request func(context.Context) error) e
 			}
 		case passing:
 		}
-		if time.Since(started) > r.settings.Patience {
+		if time.Since(started) > patience {
 			return err
 		}
-		wait := pauseAfter(err, delay)
-		if !budgetOf(ctx).spend(wait) {
-			return err
-		}
-		if !pause(ctx, wait) {
+		if !pause(ctx, pauseAfter(err, delay)) {
 			return context.Cause(ctx)
 		}
 		delay = min(2*delay, maxDelay)
 	}
 }
 
-// budget is the patience that the requests of one step share: where a webhook is
-// down, not every object of a hundred is retried for as long as one may be.
-type budget struct{ left atomic.Int64 }
+type patienceKey struct{}
 
-type budgetKey struct{}
-
-func withBudget(ctx context.Context, d time.Duration) context.Context {
-	b := &budget{}
-	b.left.Store(int64(d))
-	return context.WithValue(ctx, budgetKey{}, b)
+// withPatience makes requests be retried for another time than the region's.
+func withPatience(ctx context.Context, d time.Duration) context.Context {
+	return context.WithValue(ctx, patienceKey{}, d)
 }
 
-// budgetOf returns nil, which has no limit, when the context has no budget.
-func budgetOf(ctx context.Context) *budget {
-	b, _ := ctx.Value(budgetKey{}).(*budget)
-	return b
+func (r *Region) patienceOf(ctx context.Context) time.Duration {
+	if d, ok := ctx.Value(patienceKey{}).(time.Duration); ok {
+		return min(d, r.settings.Patience)
+	}
+	return r.settings.Patience
 }
-
-func (b *budget) spend(d time.Duration) bool { return b == nil || b.left.Add(-int64(d)) >= 0 }
 
 // pauseAfter is the server's wish, if it has one, else the delay; both with
 // jitter, so that many clients do not come back at once.

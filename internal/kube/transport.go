@@ -51,6 +51,7 @@ type pulse struct {
 	mu       sync.Mutex
 	last     time.Time // of the last answer
 	failing  time.Time // start of the first request that failed since then; zero when it answers
+	tried    time.Time // when a region that is down was tried last
 	recovery []func()
 }
 
@@ -87,6 +88,21 @@ func (p *pulse) downFor() time.Duration {
 		return 0
 	}
 	return time.Since(p.failing)
+}
+
+// tryEvery is how often a region that does not answer is tried again; in between
+// whoever wants something of it is told so at once.
+const tryEvery = time.Second
+
+// mayTry says whether it is time to try a region again that does not answer.
+func (p *pulse) mayTry() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Since(p.tried) < tryEvery {
+		return false
+	}
+	p.tried = time.Now()
+	return true
 }
 
 // quietFor is how long ago the last answer was.

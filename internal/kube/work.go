@@ -27,6 +27,7 @@ type work struct {
 	fence  *fence
 	in     ApplyInput
 	total  int
+	until  time.Time // passing errors are retried
 
 	mu       sync.Mutex
 	done     int
@@ -62,33 +63,70 @@ func (w *work) group(ctx context.Context, objects []PlannedObject) error {
 			}
 			return context.Cause(ctx)
 		}
-		group.Go(func() error {
-			defer func() { <-w.region.inFlight }()
-			if err := w.fence.check(ctx); err != nil {
-				return err
-			}
-			return w.note(ctx, o, do(ctx, o))
-		})
+		group.Go(func() error { return w.note(ctx, o, w.insist(ctx, o, do)) })
 	}
 	return group.Wait()
+}
+
+// In a place of the region's budget an object is retried for a short time only. Then
+// it makes room for others, and comes back.
+const (
+	slotPatience = 2 * time.Second
+	longestPause = 10 * time.Second
+)
+
+// insist writes an object, again while the region has no more than passing trouble
+// with it, until the step's deadline. The caller has taken a place in the region's
+// budget for it.
+func (w *work) insist(ctx context.Context, o PlannedObject, do func(context.Context, PlannedObject) error) error {
+	for delay := firstDelay; ; delay = min(2*delay, longestPause) {
+		err := w.fence.check(ctx)
+		if err == nil {
+			err = do(withPatience(ctx, slotPatience), o)
+		}
+		<-w.region.inFlight
+		if err == nil || ctx.Err() != nil || !passes(err) || time.Now().After(w.until) {
+			return err
+		}
+		w.say(fmt.Sprintf("%s is retried: %s", o.Key, issue(o, err).Message))
+		if !pause(ctx, pauseAfter(err, delay)) {
+			return context.Cause(ctx)
+		}
+		select {
+		case w.region.inFlight <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// say tells how far the step is.
+func (w *work) say(more string) {
+	if w.in.Progress == nil {
+		return
+	}
+	w.mu.Lock()
+	message := fmt.Sprintf("%d of %d objects written", w.done, w.total)
+	w.mu.Unlock()
+	if more != "" {
+		message += "; " + more
+	}
+	w.in.Progress(message)
 }
 
 // note turns an object's error into a failure of the object, unless it concerns
 // the whole step.
 func (w *work) note(ctx context.Context, o PlannedObject, err error) error {
-	if err != nil && (ctx.Err() != nil || errors.Is(err, ErrUnreachable)) {
+	if err != nil && (ctx.Err() != nil || errors.Is(err, ErrUnreachable) || errors.Is(err, ErrFenced)) {
 		return err
 	}
 	w.mu.Lock()
 	w.done++
-	done := w.done
 	if err != nil {
 		w.failures = append(w.failures, issue(o, err))
 	}
 	w.mu.Unlock()
-	if w.in.Progress != nil {
-		w.in.Progress(done, w.total)
-	}
+	w.say("")
 	return nil
 }
 
