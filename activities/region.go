@@ -165,9 +165,9 @@ func (r *Region) observe(region, phase string) (stop func()) {
 }
 
 // failed counts an error and classifies it. An activity that was told to end has
-// not failed: whatever its calls say is because of that.
+// not failed: whatever its calls say is because of that, unless it was fenced.
 func (r *Region) failed(ctx context.Context, region, phase string, err error) error {
-	if err != nil && ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil && !errors.Is(err, kube.ErrFenced) {
 		return ctx.Err()
 	}
 	r.count(region, phase, err)

@@ -46,7 +46,7 @@ const (
 
 func severityOf(err error) severity {
 	var status apierrors.APIStatus
-	if errors.Is(err, errMoved) {
+	if errors.Is(err, errMoved) || errors.Is(err, errStale) {
 		return final
 	}
 	if !errors.As(err, &status) {

@@ -226,6 +226,22 @@ func (f *fence) renew(ctx context.Context) error {
 	return err
 }
 
+type fenceKey struct{}
+
+// behind makes writes look once more, right before they are sent, whether the fence's
+// proof is fresh: a worker may have been frozen since check.
+func (f *fence) behind(ctx context.Context) context.Context {
+	return context.WithValue(ctx, fenceKey{}, f)
+}
+
+// errStale means that a write was not sent since the proof of its claim was too old.
+var errStale = errors.New("the proof of the claim was too old to write")
+
+func isStale(ctx context.Context) bool {
+	f, ok := ctx.Value(fenceKey{}).(*fence)
+	return ok && f.age() >= freshness
+}
+
 func (f *fence) prove(at time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

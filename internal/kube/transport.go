@@ -31,6 +31,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		req = req.Clone(ctx)
 		req.Header.Set("User-Agent", req.Header.Get("User-Agent")+" "+caller)
 	}
+	if isWrite(req) && isStale(ctx) {
+		return nil, errStale
+	}
 	started := time.Now()
 	resp, err := t.next.RoundTrip(req)
 	switch {
@@ -40,6 +43,10 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.pulse.failed(started)
 	}
 	return resp, err
+}
+
+func isWrite(req *http.Request) bool {
+	return req.Method != http.MethodGet && req.Method != http.MethodHead
 }
 
 // WrappedRoundTripper lets client-go close idle connections through this layer.

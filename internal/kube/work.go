@@ -82,7 +82,10 @@ func (w *work) insist(ctx context.Context, o PlannedObject, do func(context.Cont
 	for delay := firstDelay; ; delay = min(2*delay, longestPause) {
 		err := w.fence.check(ctx)
 		if err == nil {
-			err = do(withPatience(ctx, slotPatience), o)
+			err = do(w.fence.behind(withPatience(ctx, slotPatience)), o)
+		}
+		if errors.Is(err, errStale) {
+			continue
 		}
 		<-w.region.inFlight
 		if err == nil || ctx.Err() != nil || !passes(err) || time.Now().After(w.until) {
