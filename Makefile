@@ -110,6 +110,10 @@ bench: tools build ## measure what Tidegate adds to the API servers' own time, a
 bench-render: ## measure renders: the sandbox against the same render in-process, the pool, the cache, a monorepo
 	go test ./activities -run 'TestBenchRender$$' -count=1 -timeout 20m -v -bench-render
 
+.PHONY: bench-sync
+bench-sync: $(BIN)/tidegate-kubernetes ## measure syncs of large targets: writing, trying out, and finding nothing to do
+	go test ./internal/kube -run 'TestBenchSync$$' -count=1 -timeout 30m -v -bench-sync
+
 .PHONY: bench-parts
 bench-parts: ## run the benchmarks of single packages
 	go test -run '^$$' -bench . -benchmem ./...

@@ -34,6 +34,9 @@ func (r *rollout) listen(ctx workflow.Context) (workflow.Context, error) {
 			return ctx, err
 		}
 	}
+	if err := r.acceptAborts(ctx); err != nil {
+		return ctx, err
+	}
 	work, _ := workflow.NewDisconnectedContext(ctx)
 	workflow.Go(work, func(work workflow.Context) {
 		ctx.Done().Receive(work, nil)
@@ -41,6 +44,24 @@ func (r *rollout) listen(ctx workflow.Context) (workflow.Context, error) {
 	})
 	r.acceptStops(work)
 	return work, nil
+}
+
+// acceptAborts takes the order of a person to end.
+func (r *rollout) acceptAborts(ctx workflow.Context) error {
+	handle := func(_ workflow.Context, a Abort) (DecisionResult, error) {
+		r.end(gitops.PhaseAborted, "aborted by "+a.By+because(a.Reason))
+		return DecisionResult{Message: fmt.Sprintf("rollout %d ends as soon as nothing is being written", r.in.Number)}, nil
+	}
+	validate := func(a Abort) error {
+		switch {
+		case a.By == "":
+			return errors.New("an abort needs a name: say who aborts in by")
+		case r.status.Phase.Final():
+			return fmt.Errorf("the rollout has ended (%s)", r.status.Phase)
+		}
+		return nil
+	}
+	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateAbort, handle, workflow.UpdateHandlerOptions{Validator: validate})
 }
 
 // acceptDecisions takes one kind of answer, by update and by signal.

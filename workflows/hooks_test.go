@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
 
 	"github.com/tidegate/tidegate/activities"
 	"github.com/tidegate/tidegate/internal/gitops"
@@ -209,4 +210,40 @@ func TestANewerReleaseEndsThePauseBeforeARetry(t *testing.T) {
 	}, time.Minute)
 	f.run()
 	require.Equal(t, gitops.TargetFailed, f.phases()[0])
+}
+
+func TestAPersonAbortsARolloutThatWaitsForHealth(t *testing.T) {
+	f, steps := hookFleet(t)
+	f.wait = func(ctx context.Context, in activities.WaitInput) (activities.WaitResult, error) {
+		if in.Yield {
+			<-ctx.Done()
+			return activities.WaitResult{}, ctx.Err()
+		}
+		return hangs(ctx, in)
+	}
+	f.env.RegisterDelayedCallback(func() {
+		f.env.UpdateWorkflow(workflows.UpdateAbort, "", &testsuite.TestUpdateCallback{OnReject: func(err error) { t.Error(err) }, OnAccept: func() {}, OnComplete: func(any, error) {}}, workflows.Abort{By: "ann", Reason: "wrong database"})
+	}, time.Second)
+	result := f.run()
+	require.Equal(t, gitops.PhaseAborted, result.Phase)
+	require.Equal(t, "aborted by ann: wrong database", result.Message)
+	require.Equal(t, []int{0}, *steps)
+	require.Len(t, f.ended, 3, "its hooks are ended")
+}
+
+func TestAnAbortSaysWhoAborts(t *testing.T) {
+	f, _ := hookFleet(t)
+	f.wait = func(ctx context.Context, in activities.WaitInput) (activities.WaitResult, error) {
+		if in.Yield || in.Target.Region != "eu" {
+			return activities.WaitResult{Health: gitops.Healthy}, nil
+		}
+		return hangs(ctx, in)
+	}
+	var refusal error
+	f.env.RegisterDelayedCallback(func() {
+		f.env.UpdateWorkflow(workflows.UpdateAbort, "", &testsuite.TestUpdateCallback{OnReject: func(err error) { refusal = err }, OnAccept: func() {}, OnComplete: func(any, error) {}}, workflows.Abort{})
+		f.env.SignalWorkflow(workflows.SignalSupersede, workflows.Stop{Reason: "release 8 is newer"})
+	}, time.Second)
+	f.run()
+	require.ErrorContains(t, refusal, "say who aborts")
 }

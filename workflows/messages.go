@@ -46,6 +46,7 @@ const (
 
 	UpdateApprove = "approve" // Rollout: Decision → DecisionResult
 	UpdateReject  = "reject"  // Rollout: Decision → DecisionResult
+	UpdateAbort   = "abort"   // Rollout: Abort → DecisionResult
 	UpdateSync    = "sync"    // Delivery: SyncRequest → SyncResult
 
 	QueryStatus = "status" // Delivery: promotion.Status; Rollout: RolloutStatus; Catalog: CatalogStatus
@@ -131,6 +132,13 @@ type Grant struct{}
 // Stop asks a Rollout to end: at its next safe point, or at once at a gate.
 type Stop struct {
 	Reason string `json:"reason"`
+}
+
+// Abort ends a Rollout: waits end at once, hooks that are at work are deleted, and
+// what is being written is written to the end of its step.
+type Abort struct {
+	By     string `json:"by"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // Decision is somebody's answer to a gate. It counts only when it names the

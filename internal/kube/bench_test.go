@@ -51,7 +51,7 @@ func BenchmarkStep(b *testing.B) {
 	server := kubetest.Start(b, "bench")[0]
 	s := newScene(b, server, open(b, server), "bench")
 	s.sync(b, documents(0)...)
-	loop := bareLoop(b, server)
+	loop := bareLoopIn(b, server, "bench")
 	var bare, ours time.Duration
 	generation := 0
 	for b.Loop() {
@@ -59,7 +59,7 @@ func BenchmarkStep(b *testing.B) {
 		texts := documents(generation)
 		objects := decode(b, s.plan(b, texts...))
 		started := time.Now()
-		loop(b, objects)
+		loop(objects)
 		bare += time.Since(started)
 		s.sync(b, texts...) // until all pods are there
 
@@ -92,7 +92,7 @@ func BenchmarkPlanOfNothing(b *testing.B) {
 }
 
 // decode returns the very objects that a plan applies.
-func decode(b *testing.B, plan kube.Plan) []*unstructured.Unstructured {
+func decode(b testing.TB, plan kube.Plan) []*unstructured.Unstructured {
 	b.Helper()
 	var objects []*unstructured.Unstructured
 	for _, group := range plan.Steps[0].Groups {
@@ -105,12 +105,12 @@ func decode(b *testing.B, plan kube.Plan) []*unstructured.Unstructured {
 	return objects
 }
 
-// bareLoop applies objects as the shortest program would.
-func bareLoop(b *testing.B, server *kubetest.Region) func(*testing.B, []*unstructured.Unstructured) {
+// bareLoopIn applies objects as the shortest program would.
+func bareLoopIn(b testing.TB, server *kubetest.Region, namespace string) func([]*unstructured.Unstructured) {
 	b.Helper()
 	client, err := dynamic.NewForConfig(server.Config)
 	require.NoError(b, err)
-	return func(b *testing.B, objects []*unstructured.Unstructured) {
+	return func(objects []*unstructured.Unstructured) {
 		b.Helper()
 		var group errgroup.Group
 		group.SetLimit(8)
@@ -120,7 +120,7 @@ func bareLoop(b *testing.B, server *kubetest.Region) func(*testing.B, []*unstruc
 				resource = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 			}
 			group.Go(func() error {
-				_, err := client.Resource(resource).Namespace("bench").Apply(b.Context(), u.GetName(), u, metav1.ApplyOptions{FieldManager: kube.FieldManager, Force: true})
+				_, err := client.Resource(resource).Namespace(namespace).Apply(b.Context(), u.GetName(), u, metav1.ApplyOptions{FieldManager: kube.FieldManager, Force: true})
 				return err
 			})
 		}

@@ -127,49 +127,41 @@ func TestParse(t *testing.T) {
 	require.Empty(t, objects)
 }
 
+// A case is the annotations of an object and the sync options of its target; the
+// golden file says what they ask for.
 func TestOptions(t *testing.T) {
-	const sync = "argocd.argoproj.io/sync-options"
-	byDefault := []gitops.HookDeletePolicy{gitops.BeforeHookCreation}
-	for name, c := range map[string]struct {
-		annotations map[string]string
-		want        manifest.Options
-		err         error
-	}{
-		"none":                    {nil, manifest.Options{}, nil},
-		"wave":                    {map[string]string{"argocd.argoproj.io/sync-wave": "-3"}, manifest.Options{Wave: -3}, nil},
-		"wave by Helm's weight":   {map[string]string{"argocd.argoproj.io/sync-wave": "soon", "helm.sh/hook-weight": "4"}, manifest.Options{Wave: 4}, nil},
-		"wave that is no number":  {map[string]string{"argocd.argoproj.io/sync-wave": "1.5"}, manifest.Options{}, nil},
-		"several, with spaces":    {map[string]string{sync: "Validate=false, Prune=false ,"}, manifest.Options{Lenient: true, Prune: manifest.RemovalNever}, nil},
-		"kept by Helm's policy":   {map[string]string{"helm.sh/resource-policy": "keep"}, manifest.Options{Prune: manifest.RemovalNever, Delete: manifest.RemovalNever}, nil},
-		"confirmed":               {map[string]string{sync: "Prune=confirm,Delete=confirm"}, manifest.Options{Prune: manifest.RemovalConfirmed, Delete: manifest.RemovalConfirmed}, nil},
-		"the last one counts":     {map[string]string{sync: "Replace=true,Replace=false,Force=true"}, manifest.Options{Force: true}, nil},
-		"applied by us":           {map[string]string{sync: "ServerSideApply=false,PruneLast=true"}, manifest.Options{ClientSide: true, PruneLast: true}, nil},
-		"a kind that comes later": {map[string]string{sync: "SkipDryRunOnMissingResource=true"}, manifest.Options{SkipDryRunOnMissingResource: true}, nil},
-		"not waited for":          {map[string]string{"tidegate.dev/wait": "false"}, manifest.Options{NoWait: true}, nil},
-		"waited for longer":       {map[string]string{"tidegate.dev/deadline": "30m"}, manifest.Options{Deadline: 1800}, nil},
-		"a deadline too short":    {map[string]string{"tidegate.dev/deadline": "10ms"}, manifest.Options{}, manifest.ErrInvalid},
-		"a wait that is no bool":  {map[string]string{"tidegate.dev/wait": "no"}, manifest.Options{}, manifest.ErrInvalid},
-		"skipped":                 {map[string]string{"argocd.argoproj.io/hook": "Skip"}, manifest.Options{Skip: true}, nil},
-		"an unknown option":       {map[string]string{sync: "Prun=false"}, manifest.Options{}, manifest.ErrInvalid},
-		"an unknown value":        {map[string]string{sync: "Prune=maybe"}, manifest.Options{}, manifest.ErrInvalid},
-		"a target's option":       {map[string]string{sync: "CreateNamespace=true"}, manifest.Options{}, manifest.ErrInvalid},
-		"a hook":                  {map[string]string{"argocd.argoproj.io/hook": "PreSync,PostSync,PreSync"}, manifest.Options{Phases: []gitops.StepPhase{gitops.PreSync, gitops.PostSync}, DeletePolicies: byDefault}, nil},
-		"a hook with policies":    {map[string]string{"argocd.argoproj.io/hook": "SyncFail", "argocd.argoproj.io/hook-delete-policy": "HookSucceeded, HookFailed"}, manifest.Options{Phases: []gitops.StepPhase{gitops.SyncFail}, DeletePolicies: []gitops.HookDeletePolicy{gitops.HookSucceeded, gitops.HookFailed}}, nil},
-		"an unknown policy":       {map[string]string{"argocd.argoproj.io/hook": "Sync", "argocd.argoproj.io/hook-delete-policy": "Always"}, manifest.Options{}, manifest.ErrInvalid},
-		"an unknown hook":         {map[string]string{"argocd.argoproj.io/hook": "BeforeSync"}, manifest.Options{}, manifest.ErrInvalid},
-		"Helm's test":             {map[string]string{"helm.sh/hook": "test"}, manifest.Options{Skip: true}, nil},
-		"Helm's hook":             {map[string]string{"helm.sh/hook": "pre-install,pre-upgrade", "helm.sh/hook-weight": "2", "helm.sh/hook-delete-policy": "hook-succeeded"}, manifest.Options{Wave: 2, Phases: []gitops.StepPhase{gitops.PreSync}, DeletePolicies: []gitops.HookDeletePolicy{gitops.HookSucceeded}}, nil},
-		"Helm's definition":       {map[string]string{"helm.sh/hook": "crd-install"}, manifest.Options{}, nil},
-		"Argo's before Helm's":    {map[string]string{"helm.sh/hook": "pre-install", "argocd.argoproj.io/hook": "PostSync"}, manifest.Options{Phases: []gitops.StepPhase{gitops.PostSync}, DeletePolicies: byDefault}, nil},
-		"an unknown Helm hook":    {map[string]string{"helm.sh/hook": "pre-instal"}, manifest.Options{}, manifest.ErrInvalid},
-		"deleted":                 {map[string]string{"helm.sh/hook": "post-delete"}, manifest.Options{Phases: []gitops.StepPhase{gitops.PostDelete}, DeletePolicies: byDefault}, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := manifest.ReadOptions(c.annotations, manifest.Options{})
-			require.ErrorIs(t, err, c.err)
-			if c.err == nil {
-				require.Equal(t, c.want, got)
+	files, err := filepath.Glob("testdata/options/*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			var c struct {
+				Annotations map[string]string
+				Target      []string
 			}
+			require.NoError(t, yaml.UnmarshalStrict(text, &c))
+			options, err := manifest.TargetOptions(c.Target)
+			if err == nil {
+				options, err = manifest.ReadOptions(c.Annotations, options)
+			}
+			var got string
+			if err != nil {
+				require.ErrorIs(t, err, manifest.ErrInvalid)
+				got = "error: " + err.Error() + "\n"
+			} else {
+				shown, err := yaml.Marshal(options)
+				require.NoError(t, err)
+				got = string(shown)
+			}
+			golden := strings.TrimSuffix(file, ".yaml") + ".golden"
+			if *update {
+				require.NoError(t, os.WriteFile(golden, []byte(got), 0o600))
+			}
+			want, err := os.ReadFile(golden)
+			require.NoError(t, err)
+			require.Equal(t, string(want), got)
 		})
 	}
 }

@@ -81,13 +81,13 @@ func ReadOptions(annotations map[string]string, target Options) (Options, error)
 	if err := o.readHooks(annotations); err != nil || o.Skip {
 		return o, err
 	}
-	if annotations[annotationHelmPolicy] == "keep" {
-		o.Prune, o.Delete = RemovalNever, RemovalNever
-	}
 	for _, option := range listed(annotations[annotationSyncOptions]) {
 		if err := o.set(option, ofObject); err != nil {
 			return o, fmt.Errorf("%w: %s: %w", ErrInvalid, annotationSyncOptions, err)
 		}
+	}
+	if annotations[annotationHelmPolicy] == "keep" { // whatever the options say, as in Argo CD
+		o.Prune, o.Delete = RemovalNever, RemovalNever
 	}
 	return o, o.readWait(annotations)
 }

@@ -138,17 +138,31 @@ func (s server) reject(ctx context.Context, in *decision) (*answer[Outcome], err
 	return s.decide(ctx, workflows.UpdateReject, in)
 }
 
+func (s server) abort(ctx context.Context, in *struct {
+	RolloutName
+	Key  string `header:"Idempotency-Key" doc:"a repeated request with the same key is carried out once"`
+	Body Abort
+},
+) (*answer[Outcome], error) {
+	return s.tell(ctx, in.RolloutName, flows.Order{Name: workflows.UpdateAbort, Key: in.Key, Arg: workflows.Abort{By: in.Body.By, Reason: in.Body.Reason}})
+}
+
 // decide has a rollout take a decision, and answers when it has.
 func (s server) decide(ctx context.Context, verb string, in *decision) (*answer[Outcome], error) {
+	return s.tell(ctx, in.RolloutName, flows.Order{
+		Name: verb, Key: in.Key, Arg: workflows.Decision{Gate: in.Body.Gate, PlanDigest: in.Body.PlanDigest, By: in.Body.By, Reason: in.Body.Reason},
+	})
+}
+
+// tell gives a rollout an order.
+func (s server) tell(ctx context.Context, rollout RolloutName, order flows.Order) (*answer[Outcome], error) {
 	var result workflows.DecisionResult
-	err := s.Teller.Update(ctx, flows.Order{
-		Workflow: in.workflow(), Name: verb, Key: in.Key,
-		Arg: workflows.Decision{Gate: in.Body.Gate, PlanDigest: in.Body.PlanDigest, By: in.Body.By, Reason: in.Body.Reason},
-	}, &result)
+	order.Workflow = rollout.workflow()
+	err := s.Teller.Update(ctx, order, &result)
 	if errors.Is(err, flows.ErrUnknown) {
-		if status, known := s.rollout(ctx, in.RolloutName); known == nil {
-			return nil, huma.Error409Conflict(fmt.Sprintf("rollout %s has ended (%s)", in.RolloutName, status.Phase))
+		if status, known := s.rollout(ctx, rollout); known == nil {
+			return nil, huma.Error409Conflict(fmt.Sprintf("rollout %s has ended (%s)", rollout, status.Phase))
 		}
 	}
-	return &answer[Outcome]{Outcome{Message: result.Message}}, explain(err, in.unknown())
+	return &answer[Outcome]{Outcome{Message: result.Message}}, explain(err, rollout.unknown())
 }

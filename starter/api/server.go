@@ -93,6 +93,7 @@ func register(a huma.API, s server) {
 	get(a, "get-catalog", "/catalog", "What is declared, and what was refused", s.getCatalog)
 	post(a, "approve", rolloutPath+"/approve", "Open a gate of a rollout", s.approve)
 	post(a, "reject", rolloutPath+"/reject", "Reject a rollout at a gate", s.reject)
+	post(a, "abort", rolloutPath+"/abort", "End a rollout", s.abort)
 	post(a, "sync", "/deliveries/{project}/{name}/sync", "Deliver the newest release now", s.sync)
 	post(a, "refresh-catalog", "/catalog/refresh", "Read the catalog again now", s.refreshCatalog)
 }

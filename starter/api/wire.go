@@ -75,6 +75,12 @@ type Decision struct {
 	Reason     string `json:"reason,omitempty"`
 }
 
+// Abort asks a rollout to end.
+type Abort struct {
+	By     string `json:"by" minLength:"1" doc:"who aborts"`
+	Reason string `json:"reason,omitempty"`
+}
+
 // Sync asks a Delivery to deliver its newest release now.
 type Sync struct {
 	By string `json:"by" minLength:"1" doc:"who asks"`

@@ -104,6 +104,7 @@ func TestWhatTheVerbsPrint(t *testing.T) {
 		"help":              "--help",
 		"help-approve":      "approve --help",
 		"help-watch":        "rollout watch --help",
+		"help-abort":        "rollout abort --help",
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.NoError(t, s.run(t, strings.Fields(args)...))
@@ -120,6 +121,15 @@ func TestAnApprovalNamesThePlanThatWasShown(t *testing.T) {
 	require.Equal(t, "Approve rollout default/shop/production/5 at gate approval? [y/N] ", s.err.String())
 	require.Equal(t, workflows.Decision{Gate: "approval", PlanDigest: "00112233aabbccdd", By: "anna", Reason: "looks right"}, w.Orders[0].Arg)
 	require.Equal(t, "rollout/default/shop/production/5", w.Orders[0].Workflow)
+}
+
+func TestARolloutIsAbortedByName(t *testing.T) {
+	w := world()
+	s := shell{server: w.Serve(t)}
+	require.NoError(t, s.run(t, "rollout", "abort", "shop/production/5", "--reason", "wrong database"))
+	require.Equal(t, workflows.UpdateAbort, w.Orders[0].Name)
+	require.Equal(t, workflows.Abort{By: "anna", Reason: "wrong database"}, w.Orders[0].Arg)
+	require.ErrorContains(t, s.run(t, "rollout", "abort", "shop"), "`tidegate rollout list shop` lists its rollouts")
 }
 
 func TestNothingIsDecidedWithoutAYes(t *testing.T) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,8 +16,8 @@ import (
 )
 
 func (p *program) rollout() *cobra.Command {
-	c := &cobra.Command{Use: "rollout", Aliases: []string{"rollouts", "r"}, Short: "List, show or watch rollouts", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	c.AddCommand(p.rolloutList(), p.rolloutGet(), p.rolloutWatch())
+	c := &cobra.Command{Use: "rollout", Aliases: []string{"rollouts", "r"}, Short: "List, show, watch or abort rollouts", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	c.AddCommand(p.rolloutList(), p.rolloutGet(), p.rolloutWatch(), p.rolloutAbort())
 	return c
 }
 
@@ -83,6 +84,40 @@ func (p *program) rolloutGet() *cobra.Command {
 			return p.show(status, func() []string { return p.rolloutLines(n.rollout(key), status) })
 		},
 	}
+}
+
+func (p *program) rolloutAbort() *cobra.Command {
+	var by, reason string
+	c := &cobra.Command{
+		Use: "abort ROLLOUT", Short: "End a rollout wherever it stands", Args: cobra.ExactArgs(1),
+		Long: "End a rollout wherever it stands.\n\n" +
+			"What is being written is written to the end of its step; nothing further is.\n" +
+			"Waits end at once, and hooks that are at work are deleted. Nothing is undone.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := p.client()
+			if err != nil {
+				return err
+			}
+			n, key, err := p.named(cmd, c, args[0])
+			if err != nil {
+				return err
+			}
+			if n.number == 0 {
+				return fmt.Errorf("%s is a Delivery: `tidegate rollout list %s` lists its rollouts", args[0], args[0])
+			}
+			outcome, err := c.Abort(cmd.Context(), n.rollout(key), api.Abort{By: by, Reason: reason})
+			if client.Is(err, http.StatusConflict) {
+				return fmt.Errorf("refused: %w", err)
+			}
+			if err != nil {
+				return err
+			}
+			return p.show(outcome, func() []string { return []string{outcome.Message} })
+		},
+	}
+	c.Flags().StringVar(&by, "by", p.User, "who aborts")
+	c.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	return c
 }
 
 // rolloutLines is a rollout for people: what it is, its gates, its plan.

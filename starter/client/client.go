@@ -90,6 +90,11 @@ func (c Client) Approve(ctx context.Context, id RolloutID, d api.Decision) (api.
 	return call[api.Outcome](ctx, c, request{path: "/rollouts/" + escape(id.String()) + "/approve", body: d})
 }
 
+// Abort ends a rollout wherever it stands.
+func (c Client) Abort(ctx context.Context, id RolloutID, a api.Abort) (api.Outcome, error) {
+	return call[api.Outcome](ctx, c, request{path: "/rollouts/" + escape(id.String()) + "/abort", body: a})
+}
+
 // Reject ends a rollout at a gate.
 func (c Client) Reject(ctx context.Context, id RolloutID, d api.Decision) (api.Outcome, error) {
 	return call[api.Outcome](ctx, c, request{path: "/rollouts/" + escape(id.String()) + "/reject", body: d})
