@@ -242,6 +242,15 @@ func isStale(ctx context.Context) bool {
 	return ok && f.age() >= freshness
 }
 
+// proveAnew proves the claim of whoever writes.
+func proveAnew(ctx context.Context) error {
+	f, ok := ctx.Value(fenceKey{}).(*fence)
+	if !ok {
+		return nil
+	}
+	return f.check(ctx)
+}
+
 func (f *fence) prove(at time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

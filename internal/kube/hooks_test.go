@@ -96,11 +96,21 @@ func hookAborted(t *testing.T, s *scene) {
 	require.Equal(t, 1, s.plan(t, slowHook).Summary("").Hooks, "it was not delivered to its end, and runs again")
 }
 
+// finishJob completes the Job, once its controller has begun with it.
 func (s *scene) finishJob(t *testing.T) {
 	t.Helper()
-	now := `"2026-01-01T00:00:00Z"`
-	status := `{"status":{"startTime":` + now + `,"completionTime":` + now + `,"succeeded":1,"active":0,"ready":0,"conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}}`
-	_, err := s.server.Admin.BatchV1().Jobs(s.target.Namespace).Patch(t.Context(), "migrate", types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status")
+	jobs := s.server.Admin.BatchV1().Jobs(s.target.Namespace)
+	var began string
+	require.Eventually(t, func() bool {
+		job, err := jobs.Get(t.Context(), "migrate", metav1.GetOptions{})
+		require.NoError(t, err)
+		if job.Status.StartTime != nil {
+			began = job.Status.StartTime.UTC().Format(time.RFC3339)
+		}
+		return began != ""
+	}, soon, 10*time.Millisecond)
+	status := `{"status":{"completionTime":"` + began + `","succeeded":1,"active":0,"ready":0,"conditions":[{"type":"SuccessCriteriaMet","status":"True"},{"type":"Complete","status":"True"}]}}`
+	_, err := jobs.Patch(t.Context(), "migrate", types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status")
 	require.NoError(t, err)
 }
 

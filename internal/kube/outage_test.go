@@ -2,6 +2,7 @@ package kube_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,6 +32,29 @@ func TestOutage(t *testing.T) {
 		result := <-outcome
 		require.NoError(t, result.err)
 		require.Equal(t, gitops.Healthy, result.Health, "%v", result.Issues)
+	})
+
+	t.Run("one in the middle of a wave is got over", func(t *testing.T) {
+		patient := openWith(t, server, func(o *kube.Settings) { o.Unreachable = time.Minute })
+		s := newScene(t, server, patient, "mid-wave")
+		plan := s.plan(t, manyConfigMaps(400, 0)...)
+		restart := make(chan struct{})
+		begun := sync.OnceFunc(func() { close(restart) })
+		type result struct {
+			applied kube.Applied
+			err     error
+		}
+		done := make(chan result)
+		go func() {
+			applied, err := patient.Apply(t.Context(), kube.ApplyInput{Plan: plan, Claim: s.claim(), MAC: mac, Deadline: time.Minute, Progress: func(string) { begun() }})
+			done <- result{applied, err}
+		}()
+		<-restart
+		require.NoError(t, server.Restart(t.Context()))
+		r := <-done
+		require.NoError(t, r.err)
+		require.Empty(t, r.applied.Failures)
+		require.Empty(t, s.actions(s.plan(t, manyConfigMaps(400, 0)...)))
 	})
 
 	t.Run("a frozen server is found out", func(t *testing.T) {

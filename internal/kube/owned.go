@@ -99,7 +99,10 @@ func (v *view) forget(key gitops.ObjectKey) {
 // digestOwned replaces what is known of a live object by what it is now.
 func (v *view) digestOwned(ctx context.Context, key gitops.ObjectKey, object map[string]any) error {
 	id := identify(object)
-	live := diff.Live{UID: id.uid, ResourceVersion: id.resourceVersion, Generation: id.generation, Annotations: id.annotations, Labels: v.live[key].Labels, Controller: v.live[key].Controller}
+	v.mu.Lock()
+	seen := v.live[key]
+	v.mu.Unlock()
+	live := diff.Live{UID: id.uid, ResourceVersion: id.resourceVersion, Generation: id.generation, Annotations: id.annotations, Labels: seen.Labels, Controller: seen.Controller}
 	object, err := without(ctx, object, v.ignored[key])
 	if err != nil {
 		return err

@@ -37,6 +37,12 @@ func (r *Region) try(ctx context.Context, request func(context.Context) error) e
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		if errors.Is(err, errStale) {
+			if err := proveAnew(ctx); err != nil {
+				return err
+			}
+			continue
+		}
 		switch severityOf(err) {
 		case final:
 			return r.typed(err)

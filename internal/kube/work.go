@@ -84,9 +84,6 @@ func (w *work) insist(ctx context.Context, o PlannedObject, do func(context.Cont
 		if err == nil {
 			err = do(w.fence.behind(withPatience(ctx, slotPatience)), o)
 		}
-		if errors.Is(err, errStale) {
-			continue
-		}
 		<-w.region.inFlight
 		if err == nil || ctx.Err() != nil || !passes(err) || time.Now().After(w.until) {
 			return err
