@@ -18,7 +18,7 @@ import (
 // added, never renamed.
 const (
 	ErrorInvalid           = "Invalid"           // what Git says cannot be delivered
-	ErrorNotSupported      = "NotSupported"      // Git asks for something that Tidegate does not do yet
+	ErrorNotSupported      = "NotSupported"      // of older histories: Git asked for something that Tidegate did not do
 	ErrorRefused           = "Refused"           // it would touch what it must not
 	ErrorForbidden         = "Forbidden"         // the region does not let us
 	ErrorFenced            = "Fenced"            // a newer rollout or attempt has taken over
@@ -48,7 +48,6 @@ var classes = []struct {
 	{kube.ErrUnreachable, ErrorRegionUnreachable, false},
 	{kube.ErrRefused, ErrorRefused, true},
 	{kube.ErrForbidden, ErrorForbidden, true},
-	{manifest.ErrNotSupported, ErrorNotSupported, true},
 	{manifest.ErrInvalid, ErrorInvalid, true},
 	{artifact.ErrNotFound, ErrorArtifactLost, true},
 	{artifact.ErrDamaged, ErrorArtifactLost, true},

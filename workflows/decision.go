@@ -50,7 +50,7 @@ func (r *rollout) listen(ctx workflow.Context) (workflow.Context, error) {
 func (r *rollout) acceptAborts(ctx workflow.Context) error {
 	handle := func(_ workflow.Context, a Abort) (DecisionResult, error) {
 		r.end(gitops.PhaseAborted, "aborted by "+a.By+because(a.Reason))
-		return DecisionResult{Message: fmt.Sprintf("rollout %d ends as soon as nothing is being written", r.in.Number)}, nil
+		return DecisionResult{Message: fmt.Sprintf("rollout %d ends as soon as nothing is being written, within %s", r.in.Number, yieldAfter)}, nil
 	}
 	validate := func(a Abort) error {
 		switch {

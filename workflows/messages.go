@@ -135,7 +135,7 @@ type Stop struct {
 }
 
 // Abort ends a Rollout: waits end at once, hooks that are at work are deleted, and
-// what is being written is written to the end of its step.
+// what is being written may go on for yieldAfter.
 type Abort struct {
 	By     string `json:"by"`
 	Reason string `json:"reason,omitempty"`

@@ -81,6 +81,9 @@ type Verdict struct {
 	Action Action
 	// Reason tells why, in words for people, where it is not plain.
 	Reason string
+	// Confirm says that a Prune waits for an approval, Last that it comes after all
+	// others.
+	Confirm, Last bool
 	// Adopted says that the object is taken over from somebody else.
 	Adopted bool
 }
@@ -103,12 +106,6 @@ type Comparison struct {
 	Siblings map[string]map[gitops.ObjectKey]bool
 }
 
-// Reasons of a Prune that mean something to whoever carries it out.
-const (
-	Confirm = "its Prune=confirm asks for an approval"
-	Last    = "after all others"
-)
-
 // Compare judges every desired object, in the given order, and after them every
 // recorded object that is no longer desired, sorted.
 func Compare(c Comparison) []Verdict {
@@ -126,8 +123,7 @@ func Compare(c Comparison) []Verdict {
 	}
 	slices.SortFunc(left, gitops.ObjectKey.Compare)
 	for _, key := range left {
-		action, reason := c.judgeLeft(key)
-		verdicts = append(verdicts, Verdict{Key: key, Action: action, Reason: reason})
+		verdicts = append(verdicts, c.judgeLeft(key))
 	}
 	return verdicts
 }
@@ -175,34 +171,32 @@ func (c Comparison) judgeOurs(d Desired, live Live, exists bool) (Action, string
 }
 
 // judgeLeft judges an object that the inventory has and the bundle has not.
-func (c Comparison) judgeLeft(key gitops.ObjectKey) (Action, string) {
+func (c Comparison) judgeLeft(key gitops.ObjectKey) Verdict {
 	live, exists := c.Live[key]
-	if !exists {
-		return Forget, "it is gone"
-	}
 	owner, ours := c.owner(key, c.Records[key], live)
+	verdict := func(action Action, reason string) Verdict { return Verdict{Key: key, Action: action, Reason: reason} }
 	switch {
+	case !exists:
+		return verdict(Forget, "it is gone")
 	case !ours && owner != "":
-		return Forget, "it is tracked by target " + owner
+		return verdict(Forget, "it is tracked by target "+owner)
 	case !ours:
-		return Forget, "it is no longer managed by Tidegate"
+		return verdict(Forget, "it is no longer managed by Tidegate")
 	case c.NoPrune:
-		return Keep, "prune is disabled"
+		return verdict(Keep, "prune is disabled")
 	}
 	for _, sibling := range slices.Sorted(maps.Keys(c.Siblings)) {
 		if c.Siblings[sibling][key] {
-			return Keep, "target " + sibling + " takes it over"
+			return verdict(Keep, "target "+sibling+" takes it over")
 		}
 	}
-	switch prune, last := manifest.PruneOf(live.Annotations, c.Options); {
-	case prune == manifest.RemovalNever:
-		return Keep, "a sync option or annotation forbids to prune it"
-	case prune == manifest.RemovalConfirmed:
-		return Prune, Confirm
-	case last:
-		return Prune, Last
+	prune, last := manifest.PruneOf(live.Annotations, c.Options)
+	if prune == manifest.RemovalNever {
+		return verdict(Keep, "a sync option or annotation forbids to prune it")
 	}
-	return Prune, ""
+	v := verdict(Prune, "")
+	v.Last, v.Confirm = last, prune == manifest.RemovalConfirmed
+	return v
 }
 
 // owner says whether a live object is this target's, and else which target's it

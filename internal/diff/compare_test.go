@@ -3,8 +3,6 @@ package diff_test
 import (
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -38,43 +36,36 @@ type comparison struct {
 
 // The golden file has a verdict a line.
 func TestCompare(t *testing.T) {
-	files, err := filepath.Glob("testdata/compare/*.yaml")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
-			var b strings.Builder
-			for _, v := range diff.Compare(readComparison(t, file)) {
-				fmt.Fprintf(&b, "%s %s", v.Action, v.Key)
-				if v.Adopted {
-					b.WriteString(", adopted")
+	golden(t, "compare", func(t *testing.T, text []byte) string {
+		var b strings.Builder
+		for _, v := range diff.Compare(readComparison(t, text)) {
+			fmt.Fprintf(&b, "%s %s", v.Action, v.Key)
+			for _, mark := range []struct {
+				is   bool
+				text string
+			}{{v.Adopted, ", adopted"}, {v.Confirm, ", to be approved"}, {v.Last, ", after all others"}} {
+				if mark.is {
+					b.WriteString(mark.text)
 				}
-				if v.Reason != "" {
-					b.WriteString(": " + v.Reason)
-				}
-				b.WriteString("\n")
 			}
-			golden := strings.TrimSuffix(file, ".yaml") + ".golden"
-			if *update {
-				require.NoError(t, os.WriteFile(golden, []byte(b.String()), 0o600))
+			if v.Reason != "" {
+				b.WriteString(": " + v.Reason)
 			}
-			want, err := os.ReadFile(golden)
-			require.NoError(t, err)
-			require.Equal(t, string(want), b.String())
-		})
-	}
+			b.WriteString("\n")
+		}
+		return b.String()
+	})
 }
 
-func readComparison(t *testing.T, file string) diff.Comparison {
+func readComparison(t *testing.T, text []byte) diff.Comparison {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
 	var c comparison
 	require.NoError(t, yaml.UnmarshalStrict(text, &c))
 	in := diff.Comparison{
 		Target: "shop", NoPrune: c.NoPrune, Adopt: c.Adopt, RenamedFrom: c.RenamedFrom,
 		Records: map[gitops.ObjectKey]diff.Record{}, Live: map[gitops.ObjectKey]diff.Live{}, Siblings: map[string]map[gitops.ObjectKey]bool{},
 	}
+	var err error
 	in.Options, err = manifest.TargetOptions(c.Options)
 	require.NoError(t, err)
 	for name, keys := range c.Siblings {

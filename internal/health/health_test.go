@@ -27,32 +27,41 @@ func parse(t testing.TB, doc string) map[string]any {
 	return object
 }
 
-// A case is a file of objects whose names say what they are; the golden file says
-// how each is, and whether it is waited for.
-func TestCompute(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.yaml")
+// golden compares what each case that matches gives with its golden file.
+func golden(t *testing.T, pattern string, play func(t *testing.T, text string) string) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
 			text, err := os.ReadFile(file)
 			require.NoError(t, err)
-			var b strings.Builder
-			for doc := range strings.SplitSeq(string(text), "\n---\n") {
-				object := parse(t, doc)
-				status, message := health.Compute(object)
-				name := object["metadata"].(map[string]any)["name"]
-				fmt.Fprintf(&b, "%s: %s %q tracked=%t\n", name, status, message, health.Tracked(object))
-			}
+			got := play(t, string(text))
 			golden := strings.TrimSuffix(file, ".yaml") + ".golden"
 			if *update {
-				require.NoError(t, os.WriteFile(golden, []byte(b.String()), 0o600))
+				require.NoError(t, os.WriteFile(golden, []byte(got), 0o600))
 			}
 			want, err := os.ReadFile(golden)
 			require.NoError(t, err)
-			require.Equal(t, string(want), b.String())
+			require.Equal(t, string(want), got)
 		})
 	}
+}
+
+// A case is a file of objects whose names say what they are; the golden file says
+// how each is, and whether it is waited for.
+func TestCompute(t *testing.T) {
+	golden(t, "testdata/*.yaml", func(t *testing.T, text string) string {
+		var b strings.Builder
+		for doc := range strings.SplitSeq(text, "\n---\n") {
+			object := parse(t, doc)
+			status, message := health.Compute(object)
+			name := object["metadata"].(map[string]any)["name"]
+			fmt.Fprintf(&b, "%s: %s %q tracked=%t\n", name, status, message, health.Tracked(object))
+		}
+		return b.String()
+	})
 }
 
 func TestAnObjectThatIsBeingDeletedIsProgressing(t *testing.T) {
@@ -80,30 +89,15 @@ func FuzzCompute(f *testing.F) {
 
 // A case is a rule and an object; the golden file says how that is.
 func TestRules(t *testing.T) {
-	files, err := filepath.Glob("testdata/rules/*.yaml")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			require.NoError(t, err)
-			var c struct{ Rule gitops.HealthRule }
-			require.NoError(t, yaml.Unmarshal(text, &c))
-			object, _ := parse(t, string(text))["object"].(map[string]any)
-			got := ""
-			if rules, err := health.NewRules([]gitops.HealthRule{c.Rule}); err != nil {
-				got = "error: " + err.Error() + "\n"
-			} else {
-				status, message := rules.Compute(object)
-				got = fmt.Sprintf("%s %q tracked=%t\n", status, message, rules.Tracked(object))
-			}
-			golden := strings.TrimSuffix(file, ".yaml") + ".golden"
-			if *update {
-				require.NoError(t, os.WriteFile(golden, []byte(got), 0o600))
-			}
-			want, err := os.ReadFile(golden)
-			require.NoError(t, err)
-			require.Equal(t, string(want), got)
-		})
-	}
+	golden(t, "testdata/rules/*.yaml", func(t *testing.T, text string) string {
+		var c struct{ Rule gitops.HealthRule }
+		require.NoError(t, yaml.Unmarshal([]byte(text), &c))
+		rules, err := health.NewRules([]gitops.HealthRule{c.Rule})
+		if err != nil {
+			return "error: " + err.Error() + "\n"
+		}
+		object, _ := parse(t, text)["object"].(map[string]any)
+		status, message := rules.Compute(object)
+		return fmt.Sprintf("%s %q tracked=%t\n", status, message, rules.Tracked(object))
+	})
 }

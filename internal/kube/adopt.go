@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/tidegate/tidegate/internal/gitops"
@@ -24,25 +22,7 @@ var predecessors = map[string]bool{
 
 // takeFields makes the fields of an object's predecessors ours. It may be repeated.
 func (r *Region) takeFields(ctx context.Context, res resource, key gitops.ObjectKey) error {
-	for range maxRaces {
-		live, err := r.get(ctx, res, key.Namespace, key.Name)
-		if err != nil {
-			return ignoreNotFound(err)
-		}
-		patch, err := fieldsPatch(live)
-		if err != nil || patch == nil {
-			return err
-		}
-		err = r.try(ctx, func(ctx context.Context) error {
-			_, err := raw(r.rest.Patch(types.JSONPatchType).AbsPath(res.path(key.Namespace, key.Name)...).
-				Param("fieldManager", FieldManager).MaxRetries(0).Body(patch).Do(ctx))
-			return err
-		})
-		if !apierrors.IsInvalid(err) { // which a test of the patch that fails is
-			return ignoreNotFound(err)
-		}
-	}
-	return errMoved
+	return r.amend(ctx, res, key, fieldsPatch)
 }
 
 // fieldsPatch is the JSON patch that gives us what the predecessors own; nil when

@@ -57,7 +57,7 @@ func (v *view) steps(verdicts []diff.Verdict) []PlanStep {
 	var first, last []gitops.ObjectKey
 	for _, verdict := range verdicts {
 		switch {
-		case verdict.Action == diff.Prune && verdict.Reason == diff.Last:
+		case verdict.Action == diff.Prune && verdict.Last:
 			last = append(last, verdict.Key)
 		case verdict.Action == diff.Prune:
 			first = append(first, verdict.Key)
@@ -162,8 +162,8 @@ func (v *view) rulesUsed(all []gitops.HealthRule) (used []gitops.HealthRule) {
 // deletion budget.
 func confirmation(verdicts []diff.Verdict) string {
 	for _, verdict := range verdicts {
-		if verdict.Action == diff.Prune && verdict.Reason == diff.Confirm {
-			return fmt.Sprintf("it deletes %s: %s", verdict.Key, diff.Confirm)
+		if verdict.Confirm {
+			return fmt.Sprintf("it deletes %s: its Prune=confirm asks for an approval", verdict.Key)
 		}
 	}
 	return ""

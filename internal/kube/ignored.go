@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/tidegate/tidegate/internal/diff"
 	"github.com/tidegate/tidegate/internal/gitops"
@@ -76,30 +75,15 @@ func without(ctx context.Context, live map[string]any, ignored diff.Ignored) (ma
 // release lets go of the fields of an object that are left to others: an apply that
 // does not have them leaves them as they are then. It may be repeated.
 func (r *Region) release(ctx context.Context, res resource, key gitops.ObjectKey, ignored diff.Ignored) error {
-	for range maxRaces {
-		live, err := r.get(ctx, res, key.Namespace, key.Name)
-		if err != nil {
-			return ignoreNotFound(err)
-		}
+	return r.amend(ctx, res, key, func(live map[string]any) ([]byte, error) {
 		paths, err := ignored.Paths(ctx, live, live)
-		if err != nil {
-			return err
-		}
-		if !diff.NewDigester(FieldManager).Disown(live, paths) {
-			return nil
+		if err != nil || !diff.NewDigester(FieldManager).Disown(live, paths) {
+			return nil, err
 		}
 		metadata, _ := live["metadata"].(map[string]any)
-		patch, err := json.Marshal([]map[string]any{
+		return json.Marshal([]map[string]any{
 			{"op": "test", "path": "/metadata/resourceVersion", "value": metadata["resourceVersion"]},
 			{"op": "replace", "path": "/metadata/managedFields", "value": metadata["managedFields"]},
 		})
-		if err != nil {
-			return err
-		}
-		_, err = r.patch(ctx, res, PlannedObject{Key: key}, types.JSONPatchType, patch)
-		if !apierrors.IsInvalid(err) { // which a test of the patch that fails is
-			return ignoreNotFound(err)
-		}
-	}
-	return errMoved
+	})
 }

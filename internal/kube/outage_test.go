@@ -90,13 +90,6 @@ func TestOutage(t *testing.T) {
 		require.ErrorIs(t, err, kube.ErrUnreachable)
 		_, err = region.Probe(t.Context())
 		require.Error(t, err)
-		started = time.Now()
-		for range 100 {
-			_, err = s.tryPlan(t, s.bundle(t, settings))
-			require.ErrorIs(t, err, kube.ErrUnreachable)
-		}
-		require.Less(t, time.Since(started), 30*time.Second, "it is known to be down: most are told so at once")
-
 		require.NoError(t, server.Restart(t.Context()))
 		again, err := region.Probe(t.Context())
 		require.NoError(t, err)

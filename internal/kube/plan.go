@@ -144,7 +144,7 @@ type desired struct {
 }
 
 // Plan compares a bundle with a region. It writes nothing. It returns an error of
-// kind manifest.ErrInvalid, manifest.ErrNotSupported or ErrRefused that names
+// kind manifest.ErrInvalid or ErrRefused that names
 // every object at fault, and ErrUnreachable when the region does not answer.
 func (r *Region) Plan(ctx context.Context, in PlanInput) (Plan, error) {
 	plan, err := r.plan(ctx, in)

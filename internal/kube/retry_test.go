@@ -94,3 +94,16 @@ func TestAnEmptyAnswerIsNoEmptyInventory(t *testing.T) {
 	_, err := region.Inventory(t.Context(), "shop")
 	require.Error(t, err, "an error is never a deletion")
 }
+
+func TestARegionThatIsDownIsNotAskedByEverybody(t *testing.T) {
+	region, asked := answers(t, hangUp)
+	_, err := region.Inventory(t.Context(), "shop")
+	require.ErrorIs(t, err, kube.ErrUnreachable)
+	before, started := asked.Load(), time.Now()
+	for range 200 {
+		_, err := region.Inventory(t.Context(), "shop")
+		require.ErrorIs(t, err, kube.ErrUnreachable)
+	}
+	most := 1 + int32(time.Since(started)/time.Second) // one a second
+	require.LessOrEqual(t, asked.Load()-before, most)
+}

@@ -87,7 +87,7 @@ func (w *work) replace(ctx context.Context, res resource, o PlannedObject, force
 			return live, err
 		}
 	}
-	return nil, errors.New("it is changed by others all the time")
+	return nil, errRaces
 }
 
 func replacement(content json.RawMessage, live map[string]any, carry []diff.Path) ([]byte, error) {

@@ -16,14 +16,9 @@ import (
 	"github.com/tidegate/tidegate/internal/gitops"
 )
 
-var (
-	// ErrInvalid means that a bundle holds something that no region would take; it
-	// is mended in Git.
-	ErrInvalid = errors.New("invalid manifest")
-	// ErrNotSupported means that an object asks for something of Argo CD's that
-	// Tidegate knows and does not do yet. It is never ignored silently.
-	ErrNotSupported = errors.New("not supported yet")
-)
+// ErrInvalid means that a bundle holds something that no region would take; it
+// is mended in Git.
+var ErrInvalid = errors.New("invalid manifest")
 
 // Parse decodes a bundle: a JSON list of Kubernetes objects. Lists among them
 // are replaced by their items. Every object that is returned has an apiVersion,

@@ -73,8 +73,7 @@ type Options struct {
 }
 
 // ReadOptions reads annotations in Argo CD's meaning, on top of what the target's
-// sync options say. What Tidegate does not do is an error of kind ErrNotSupported,
-// what nobody knows one of kind ErrInvalid.
+// sync options say. What nobody knows is an error of kind ErrInvalid.
 func ReadOptions(annotations map[string]string, target Options) (Options, error) {
 	o := target
 	o.Wave, o.Adopt = wave(annotations), annotations[AnnotationAdopt]

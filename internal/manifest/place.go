@@ -54,7 +54,7 @@ func Place(objects []map[string]any, p Placement) ([]Object, error) {
 	var problems []error
 	for _, content := range objects {
 		o, err := p.place(content, defined)
-		if err != nil && !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrNotSupported) {
+		if err != nil && !errors.Is(err, ErrInvalid) {
 			return nil, err
 		}
 		switch {

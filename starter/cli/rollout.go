@@ -62,26 +62,34 @@ func (p *program) rolloutsTable(list api.Rollouts) []string {
 // moment is a time as people of all zones read it.
 func moment(t time.Time) string { return t.UTC().Format("Jan 02 15:04:05Z") }
 
+// namedRollout is the rollout that an argument names, and a client to ask about it.
+func (p *program) namedRollout(cmd *cobra.Command, text string) (c client.Client, id client.RolloutID, err error) {
+	if c, err = p.client(); err != nil {
+		return c, id, err
+	}
+	n, key, err := p.named(cmd, c, text)
+	if err == nil && n.number == 0 {
+		err = fmt.Errorf("%s is a Delivery: `tidegate rollout list %s` lists its rollouts", text, text)
+	}
+	if err != nil {
+		return c, id, err
+	}
+	return c, n.rollout(key), nil
+}
+
 func (p *program) rolloutGet() *cobra.Command {
 	return &cobra.Command{
 		Use: "get ROLLOUT", Short: "Show everything about a rollout", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := p.client()
+			c, id, err := p.namedRollout(cmd, args[0])
 			if err != nil {
 				return err
 			}
-			n, key, err := p.named(cmd, c, args[0])
+			status, err := c.Rollout(cmd.Context(), id)
 			if err != nil {
 				return err
 			}
-			if n.number == 0 {
-				return fmt.Errorf("%s is a Delivery: `tidegate rollout list %s` lists its rollouts", args[0], args[0])
-			}
-			status, err := c.Rollout(cmd.Context(), n.rollout(key))
-			if err != nil {
-				return err
-			}
-			return p.show(status, func() []string { return p.rolloutLines(n.rollout(key), status) })
+			return p.show(status, func() []string { return p.rolloutLines(id, status) })
 		},
 	}
 }
@@ -91,21 +99,14 @@ func (p *program) rolloutAbort() *cobra.Command {
 	c := &cobra.Command{
 		Use: "abort ROLLOUT", Short: "End a rollout wherever it stands", Args: cobra.ExactArgs(1),
 		Long: "End a rollout wherever it stands.\n\n" +
-			"What is being written is written to the end of its step; nothing further is.\n" +
+			"What is being written may go on for 20 seconds; nothing further is begun.\n" +
 			"Waits end at once, and hooks that are at work are deleted. Nothing is undone.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := p.client()
+			c, id, err := p.namedRollout(cmd, args[0])
 			if err != nil {
 				return err
 			}
-			n, key, err := p.named(cmd, c, args[0])
-			if err != nil {
-				return err
-			}
-			if n.number == 0 {
-				return fmt.Errorf("%s is a Delivery: `tidegate rollout list %s` lists its rollouts", args[0], args[0])
-			}
-			outcome, err := c.Abort(cmd.Context(), n.rollout(key), api.Abort{By: by, Reason: reason})
+			outcome, err := c.Abort(cmd.Context(), id, api.Abort{By: by, Reason: reason})
 			if client.Is(err, http.StatusConflict) {
 				return fmt.Errorf("refused: %w", err)
 			}
