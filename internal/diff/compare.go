@@ -97,6 +97,8 @@ type Comparison struct {
 	Live map[gitops.ObjectKey]Live
 	// NoPrune says that the policy of the target forbids to prune.
 	NoPrune bool
+	// Delete says that the target itself goes: nothing is desired any more.
+	Delete  bool
 	Options manifest.Options // of the target
 	// Adopt allows to take over what no target tracks; RenamedFrom what that target
 	// tracks.
@@ -182,6 +184,10 @@ func (c Comparison) judgeLeft(key gitops.ObjectKey) Verdict {
 		return verdict(Forget, "it is tracked by target "+owner)
 	case !ours:
 		return verdict(Forget, "it is no longer managed by Tidegate")
+	case c.Delete && manifest.DeleteOf(live.Annotations, c.Options) == manifest.RemovalNever:
+		return verdict(Keep, "a sync option or annotation forbids to delete it")
+	case c.Delete:
+		return verdict(Prune, "")
 	case c.NoPrune:
 		return verdict(Keep, "prune is disabled")
 	}

@@ -63,7 +63,7 @@ func (r *Region) applyStep(ctx context.Context, in ApplyInput, step PlanStep) (A
 	if err := r.tracker.learn(in.Plan.Health); err != nil {
 		return Applied{}, err
 	}
-	f, err := r.newFence(ctx, in.Plan.Target, in.Claim)
+	f, err := r.newFence(ctx, in.Plan, in.Claim)
 	if err != nil {
 		return Applied{}, err
 	}

@@ -74,7 +74,7 @@ func (v *view) applySteps(verdicts []diff.Verdict) []PlanStep {
 		items, objects = append(items, item), append(objects, v.planned(d, verdicts[i]))
 	}
 	for _, h := range v.hooks {
-		if v.runsHooks && h.Phase.Rank() <= gitops.SyncFail.Rank() {
+		if v.runsHooks && manifest.AtDeletion(h.Phase) == v.deletes {
 			items, objects = append(items, waves.Item{Key: h.Key, Phase: h.Phase, Wave: h.Options.Wave}), append(objects, h.planned(v.rules))
 		}
 	}

@@ -44,6 +44,9 @@ func (c Claim) before(o Claim) bool {
 type fence struct {
 	region *Region
 	claim  Claim
+	// deletes says that the claim is to delete the target: one that another Delivery has
+	// taken over, or that is gone, is none of its business.
+	deletes bool
 
 	// turn is held by who talks with the region about the inventory; inv is its own.
 	turn sync.Mutex
@@ -62,12 +65,13 @@ const (
 )
 
 // newFence starts from the inventory as it was seen last; nothing is proven yet.
-func (r *Region) newFence(ctx context.Context, target string, claim Claim) (*fence, error) {
+func (r *Region) newFence(ctx context.Context, plan Plan, claim Claim) (*fence, error) {
+	target := plan.Target
 	inv, err := r.recall(ctx, target)
 	if err != nil {
 		return nil, err
 	}
-	f := &fence{region: r, claim: claim, inv: inv}
+	f := &fence{region: r, claim: claim, inv: inv, deletes: plan.Deletes}
 	if f.admit(inv) == nil {
 		return f, nil
 	}
@@ -79,9 +83,9 @@ func (r *Region) newFence(ctx context.Context, target string, claim Claim) (*fen
 
 // admit refuses a claim that is older than the one that the inventory holds.
 // Another Delivery's claim is no obstacle: a target has one Delivery, and this is
-// the one that it has now.
+// the one that it has now, unless it is about to delete the target.
 func (f *fence) admit(inv *Inventory) error {
-	if inv.Delivery == f.claim.Delivery && f.claim.before(inv.Claim) {
+	if inv.Delivery == f.claim.Delivery && f.claim.before(inv.Claim) || f.deletes && inv.Delivery != f.claim.Delivery {
 		return fmt.Errorf("%w: %s is held by %s, this is %s", ErrFenced, inv.Target, inv.Claim, f.claim)
 	}
 	return nil

@@ -38,32 +38,50 @@ func (r *Region) finish(ctx context.Context, in FinishInput) error {
 	if err := r.tracker.learn(in.Plan.Health); err != nil {
 		return err
 	}
-	f, err := r.newFence(ctx, in.Plan.Target, in.Claim)
+	if gone, err := r.isErased(ctx, in.Plan); gone || err != nil {
+		return err
+	}
+	f, err := r.newFence(ctx, in.Plan, in.Claim)
 	if err != nil {
 		return err
 	}
 	if err := f.take(ctx, in.Plan.Bundle, nil); err != nil {
 		return err
 	}
-	did := report{last: true}
+	gone, err := r.endHooks(ctx, f, in)
+	switch {
+	case err != nil:
+		return err
+	case in.Plan.Deletes && in.Delivered:
+		return f.erase(ctx)
+	case in.Delivered:
+		return f.record(ctx, report{gone: gone, last: true, delivered: in.Plan.Bundle})
+	}
+	return f.record(ctx, report{gone: gone, last: true})
+}
+
+// endHooks ends the hooks of a plan, and returns those whose objects it has deleted.
+// Nobody is left to delete them later when their target is gone.
+func (r *Region) endHooks(ctx context.Context, f *fence, in FinishInput) (gone []gitops.ObjectKey, err error) {
 	for _, step := range in.Plan.Steps {
 		for _, o := range step.hooks() {
 			if err := f.check(ctx); err != nil {
-				return err
+				return nil, err
 			}
-			deleted, err := r.endRun(ctx, hookRun{o.Key, o.APIVersion, in.Plan.Target, o.Hook, o.Tracked})
+			run := hookRun{o.Key, o.APIVersion, in.Plan.Target, o.Hook, o.Tracked}
+			if in.Plan.Deletes && in.Delivered {
+				run.hook = nil
+			}
+			deleted, err := r.endRun(ctx, run)
 			if err != nil {
-				return fmt.Errorf("%s: %w", o.Key, err)
+				return nil, fmt.Errorf("%s: %w", o.Key, err)
 			}
 			if deleted != "" {
-				did.gone = append(did.gone, o.Key)
+				gone = append(gone, o.Key)
 			}
 		}
 	}
-	if in.Delivered {
-		did.delivered = in.Plan.Bundle
-	}
-	return f.record(ctx, did)
+	return gone, nil
 }
 
 // hookRun is the object of a hook's run. Without a hook it is an earlier one of

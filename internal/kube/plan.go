@@ -33,6 +33,9 @@ type PlanInput struct {
 	Preflight bool
 	// Health are the catalog's own rules about kinds.
 	Health []gitops.HealthRule
+	// DeletedBy is the Delivery that deletes the target, all of it; of the bundle, which
+	// may be missing then, only the hooks of a deletion count. Empty for a delivery.
+	DeletedBy string
 }
 
 // Sibling is another target, with its bundle.
@@ -50,6 +53,8 @@ type Plan struct {
 	// Digest covers the desired objects, the prune set and the policy.
 	Digest string     `json:"digest"`
 	Steps  []PlanStep `json:"steps"`
+	// Deletes says that the target itself goes.
+	Deletes bool `json:"deletes,omitempty"`
 	// RunsHooks says that some of the steps may run hooks: Finish ends them.
 	RunsHooks bool `json:"runsHooks,omitempty"`
 	// Tried says that the region was asked what would change, and would take it all;
@@ -147,9 +152,13 @@ type desired struct {
 // kind manifest.ErrInvalid or ErrRefused that names
 // every object at fault, and ErrUnreachable when the region does not answer.
 func (r *Region) Plan(ctx context.Context, in PlanInput) (Plan, error) {
-	plan, err := r.plan(ctx, in)
+	make := r.plan
+	if in.DeletedBy != "" {
+		make = r.planDeletion
+	}
+	plan, err := make(ctx, in)
 	if isUnserved(err) { // what the region serves has changed: now that is known
-		plan, err = r.plan(ctx, in)
+		plan, err = make(ctx, in)
 	}
 	if err != nil {
 		return Plan{}, fmt.Errorf("plan %s in region %s: %w", in.Target.Name, r.settings.Name, err)

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/rest"
+
+	"github.com/tidegate/tidegate/internal/gitops"
 )
 
 // plainJSON is a client configuration for requests whose bodies are passed as
@@ -135,11 +137,11 @@ func (r *Region) create(ctx context.Context, res resource, o PlannedObject) (liv
 // it for a while.
 func (r *Region) delete(ctx context.Context, res resource, o PlannedObject, policy metav1.DeletionPropagation) (gone bool, err error) {
 	uid := types.UID(o.UID)
-	options := metav1.DeleteOptions{
-		TypeMeta:          metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
-		Preconditions:     &metav1.Preconditions{UID: &uid},
-		PropagationPolicy: &policy,
-	}
+	return r.deleteIf(ctx, res, o.Key, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &policy})
+}
+
+func (r *Region) deleteIf(ctx context.Context, res resource, key gitops.ObjectKey, options metav1.DeleteOptions) (gone bool, err error) {
+	options.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}
 	if isDry(ctx) {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
@@ -148,7 +150,7 @@ func (r *Region) delete(ctx context.Context, res resource, o PlannedObject, poli
 		return false, fmt.Errorf("encode the options of a deletion: %w", err)
 	}
 	err = r.try(ctx, func(ctx context.Context) error {
-		answer, err := decoded(r.rest.Delete().AbsPath(res.path(o.Key.Namespace, o.Key.Name)...).MaxRetries(0).
+		answer, err := decoded(r.rest.Delete().AbsPath(res.path(key.Namespace, key.Name)...).MaxRetries(0).
 			SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx))
 		gone = answer["kind"] == "Status"
 		if apierrors.IsConflict(err) {

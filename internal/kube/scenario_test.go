@@ -34,6 +34,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 //	target.yaml               the target's sync policy
 //	sync                      a bundle is planned and delivered
 //	plan                      a bundle is planned
+//	retire                    the target is deleted, whose last bundle was this
 //	preflight                 it is planned, and the plan tried out
 //	patch RESOURCE NAME       somebody else patches an object (a merge patch)
 //	create RESOURCE [AS]      somebody else makes one, as that field manager
@@ -104,6 +105,15 @@ func (p *play) act(t *testing.T, words []string, body string) {
 		}
 	case "plan":
 		p.tell(t, body)
+	case "retire":
+		p.deletedBy = p.claim().Delivery
+		if plan, ok := p.tell(t, body); ok {
+			p.carryOut(t, plan)
+		}
+		p.deletedBy = ""
+		inventory, err := p.region.Inventory(t.Context(), p.target.Name)
+		require.NoError(t, err)
+		p.say("  left in the inventory: %d", len(inventory.Records))
 	case "preflight":
 		p.preflight = true
 		p.tell(t, body)
@@ -290,7 +300,7 @@ func (s *scene) deliver(t testing.TB, plan kube.Plan) kube.Outcome {
 			}
 		}
 	}
-	if plan.RunsHooks {
+	if plan.RunsHooks || plan.Deletes {
 		require.NoError(t, s.region.Finish(t.Context(), kube.FinishInput{Plan: plan, Claim: s.claim(), Delivered: outcome.Health == gitops.Healthy}))
 	}
 	return outcome

@@ -45,6 +45,7 @@ type view struct {
 	siblings map[string]map[gitops.ObjectKey]bool
 	// runsHooks says that this bundle was not delivered to its end yet.
 	runsHooks bool
+	deletes   bool // the target itself goes
 
 	mu   sync.Mutex
 	live map[gitops.ObjectKey]diff.Live
@@ -214,7 +215,7 @@ func (v *view) dropAbsentNamespaces(ctx context.Context, places map[place][]gito
 func (v *view) compare(ctx context.Context, t gitops.Target) ([]diff.Verdict, error) {
 	c := diff.Comparison{
 		Target: t.Name, Records: v.records, Live: v.live,
-		NoPrune: !t.SyncPolicy.Prune, Options: v.options, Adopt: t.Adopt, RenamedFrom: t.RenamedFrom, Siblings: v.siblings,
+		NoPrune: !t.SyncPolicy.Prune, Delete: v.deletes, Options: v.options, Adopt: t.Adopt, RenamedFrom: t.RenamedFrom, Siblings: v.siblings,
 	}
 	for _, d := range v.wanted {
 		if !d.shared {

@@ -263,6 +263,11 @@ func (w *work) prune(ctx context.Context, o PlannedObject) error {
 	if err != nil {
 		return err
 	}
+	if w.wasHook(o.Key) {
+		if err := w.region.amend(ctx, res, o.Key, withoutFinalizer); err != nil {
+			return err
+		}
+	}
 	gone, err := w.region.delete(ctx, res, o, w.propagation(o))
 	if isUnserved(err) {
 		w.region.kinds.forget()
@@ -284,6 +289,12 @@ func (w *work) prune(ctx context.Context, o PlannedObject) error {
 	defer w.mu.Unlock()
 	w.waits = append(w.waits, diff.Record{Key: o.Key, APIVersion: o.APIVersion, UID: o.UID})
 	return nil
+}
+
+// wasHook says whether an object to be pruned is of an earlier run of a hook: our own
+// finalizer may be on it.
+func (w *work) wasHook(key gitops.ObjectKey) bool {
+	return slices.ContainsFunc(w.fence.inv.Records, func(rec diff.Record) bool { return rec.Key == key && rec.Hook != "" })
 }
 
 // propagation is how the deletion of an object reaches its dependents. What has none

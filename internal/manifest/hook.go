@@ -127,6 +127,23 @@ func policies(annotations map[string]string, annotation string, known map[string
 	return out, nil
 }
 
+// RunsAtDeletion says whether an object, as it was rendered, is a hook of the deletion
+// of its target. What cannot be read is none.
+func RunsAtDeletion(content map[string]any) bool {
+	metadata, _ := content["metadata"].(map[string]any)
+	annotations, err := stringMap(metadata, "annotations")
+	if err != nil {
+		return false
+	}
+	o, err := ReadOptions(annotations, Options{})
+	return err == nil && slices.ContainsFunc(o.Phases, AtDeletion)
+}
+
+// AtDeletion says whether hooks of a phase run when their target is deleted.
+func AtDeletion(phase gitops.StepPhase) bool {
+	return phase == gitops.PreDelete || phase == gitops.PostDelete
+}
+
 func hookNames() []string {
 	names := []string{hookSkip}
 	for _, phase := range gitops.HookPhases {

@@ -168,6 +168,16 @@ func PruneOf(annotations map[string]string, target Options) (prune Removal, last
 	return o.Prune, o.PruneLast
 }
 
+// DeleteOf says whether a live object may go with its target, by what its annotations
+// say of it.
+func DeleteOf(annotations map[string]string, target Options) Removal {
+	o, err := ReadOptions(annotations, target)
+	if err != nil { // what somebody has written into a live object by hand
+		return RemovalNever
+	}
+	return o.Delete
+}
+
 // wave follows Argo CD: what is not a number counts as absent.
 func wave(annotations map[string]string) int {
 	for _, name := range []string{annotationWave, annotationHelmWeight} {
