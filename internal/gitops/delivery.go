@@ -50,6 +50,9 @@ type Stage struct {
 	Gates   []Gate   `json:"gates,omitempty"`
 }
 
+// DeletionStage is where targets go that are deleted. No declared stage has its name.
+const DeletionStage = "deletion"
+
 // GateKind tells what a gate waits for.
 type GateKind string
 
@@ -62,6 +65,8 @@ const (
 	// GatePrune is opened by a plan that deletes more than the deletion budget; it
 	// holds only the prune step.
 	GatePrune GateKind = "prune"
+	// GateDelete holds the deletion of targets that are no longer declared.
+	GateDelete GateKind = "delete"
 )
 
 // Gate is one condition that a release must meet before it enters a stage.

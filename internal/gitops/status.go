@@ -46,6 +46,7 @@ const (
 	PhaseProgressing Phase = "Progressing" // objects are being applied or waited for
 	PhaseDegraded    Phase = "Degraded"    // a target has failed, others still work
 	PhaseHealthy     Phase = "Healthy"     // every reachable target is applied and healthy
+	PhaseDeleted     Phase = "Deleted"     // every reachable target is deleted
 	PhaseFailed      Phase = "Failed"
 	PhaseSuperseded  Phase = "Superseded" // stopped at a safe point for a newer release
 	PhaseRejected    Phase = "Rejected"   // somebody said no at a gate
@@ -56,7 +57,7 @@ const (
 // Final says whether a rollout in this phase has ended.
 func (p Phase) Final() bool {
 	switch p {
-	case PhaseHealthy, PhaseFailed, PhaseSuperseded, PhaseRejected, PhaseClosed, PhaseAborted:
+	case PhaseHealthy, PhaseDeleted, PhaseFailed, PhaseSuperseded, PhaseRejected, PhaseClosed, PhaseAborted:
 		return true
 	default:
 		return false
@@ -74,6 +75,7 @@ const (
 	TargetWaiting     TargetPhase = "Waiting" // applied, not healthy yet
 	TargetPruneGate   TargetPhase = "PruneGate"
 	TargetHealthy     TargetPhase = "Healthy"
+	TargetDeleted     TargetPhase = "Deleted"
 	TargetFailed      TargetPhase = "Failed"
 	TargetUnreachable TargetPhase = "Unreachable"
 	TargetStopped     TargetPhase = "Stopped" // left at a safe point, because the rollout was superseded or canceled
@@ -82,7 +84,7 @@ const (
 // Final says whether a target has come to an end in its rollout.
 func (p TargetPhase) Final() bool {
 	switch p {
-	case TargetHealthy, TargetFailed, TargetUnreachable, TargetStopped:
+	case TargetHealthy, TargetDeleted, TargetFailed, TargetUnreachable, TargetStopped:
 		return true
 	default:
 		return false

@@ -34,6 +34,11 @@ func newActor(w *world, c promotion.Command) *actor {
 		t, _ := w.state.Spec.Target(name)
 		a.regions[name] = t.Region
 	}
+	for _, l := range w.state.Leaving {
+		if c.Delete {
+			a.regions[l.Target.Name] = l.Target.Region
+		}
+	}
 	return a
 }
 
@@ -166,6 +171,12 @@ func (a *actor) progress(how temper) {
 		a.report(gitops.PhaseProgressing)
 	case a.bad() && a.move(gitops.TargetFailed):
 		a.report(gitops.PhaseDegraded)
+	case a.Delete && how.prune && a.move(gitops.TargetFailed): // a finalizer holds something
+		a.report(gitops.PhaseDegraded)
+	case a.Delete:
+		a.move(gitops.TargetDeleted)
+		a.world.rules.deleted(a)
+		a.end(gitops.PhaseDeleted)
 	default:
 		a.move(gitops.TargetHealthy)
 		a.end(gitops.PhaseHealthy)

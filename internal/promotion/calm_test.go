@@ -68,10 +68,10 @@ func (w *world) moves() bool {
 // decided about.
 func (w *world) approveNewest() bool {
 	approved := false
-	for _, st := range w.state.Stages {
+	for _, st := range append(slices.Clone(w.state.Stages), promotion.StageState{Name: gitops.DeletionStage}) {
 		var newest *actor
 		for _, a := range w.live(func(a *actor) bool { return a.Stage == st.Name && !a.granted && a.stop == "" }) {
-			if newest == nil || a.Release > newest.Release {
+			if newest == nil || a.Release > newest.Release || a.Delete {
 				newest = a
 			}
 		}
@@ -97,7 +97,7 @@ func (w *world) delivered() bool {
 			return false
 		}
 	}
-	return w.state.Render.Error == ""
+	return w.state.Render.Error == "" && len(w.state.Leaving) == 0
 }
 
 func (w *world) mustBeDelivered() {
@@ -122,6 +122,7 @@ func (w *world) mustBeDelivered() {
 		require.Equal(t, gitops.Healthy, target.Health, "target %s", target.Name)
 	}
 	require.Empty(t, w.state.Probing)
+	require.Empty(t, w.state.Leaving, "a target that is no longer declared was not deleted")
 }
 
 func (w *world) heads() []gitops.ResolvedSource {

@@ -10,13 +10,24 @@ import (
 // at a time.
 func (m *machine) probe() {
 	for _, t := range m.Targets {
-		if !t.Unreachable || slices.Contains(m.Probing, t.Region) {
-			continue
+		if t.Unreachable {
+			m.probeRegion(t.Region)
 		}
-		m.Probing = append(m.Probing, t.Region)
-		slices.Sort(m.Probing)
-		m.command(Command{Kind: Probe, Region: t.Region})
 	}
+	for _, l := range m.Leaving {
+		if l.Unreachable {
+			m.probeRegion(l.Target.Region)
+		}
+	}
+}
+
+func (m *machine) probeRegion(region string) {
+	if slices.Contains(m.Probing, region) {
+		return
+	}
+	m.Probing = append(m.Probing, region)
+	slices.Sort(m.Probing)
+	m.command(Command{Kind: Probe, Region: region})
 }
 
 // recovered notes that a region answers again: its targets must catch up, unless
@@ -27,6 +38,11 @@ func (m *machine) recovered(region string) {
 		if t := &m.Targets[i]; t.Region == region && t.Unreachable {
 			t.Unreachable, t.Behind = false, true
 			t.Since = m.now
+		}
+	}
+	for i := range m.Leaving {
+		if l := &m.Leaving[i]; l.Target.Region == region {
+			l.Unreachable = false
 		}
 	}
 }

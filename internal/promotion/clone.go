@@ -31,6 +31,11 @@ func (s State) clone() State {
 		}
 	}
 	s.Targets = slices.Clone(s.Targets)
+	s.Leaving = slices.Clone(s.Leaving)
+	if s.Deletion != nil {
+		deletion := s.Deletion.clone()
+		s.Deletion = &deletion
+	}
 	s.Rollouts = slices.Clone(s.Rollouts)
 	s.Probing = slices.Clone(s.Probing)
 	s.Conditions = slices.Clone(s.Conditions)

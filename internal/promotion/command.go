@@ -15,7 +15,8 @@ const (
 	// StartRollout starts rollout number Rollout (its epoch) of Release into Stage,
 	// for Targets. Granted says that it holds the stage's lock from the start; else
 	// it waits at Gates. CatchUp says that only targets that were unreachable are
-	// brought up to what the others already run.
+	// brought up to what the others already run. Delete says that Targets, which are
+	// among Leaving, are to be deleted; there is no Release then.
 	StartRollout CommandKind = "StartRollout"
 	// Grant gives the stage's lock to a rollout that said Approved.
 	Grant CommandKind = "Grant"
@@ -44,6 +45,7 @@ type Command struct {
 	Gates   []gitops.Gate `json:"gates,omitempty"`
 	Granted bool          `json:"granted,omitempty"`
 	CatchUp bool          `json:"catchUp,omitempty"`
+	Delete  bool          `json:"delete,omitempty"`
 
 	Gate       string `json:"gate,omitempty"`
 	PlanDigest string `json:"planDigest,omitempty"`

@@ -49,6 +49,10 @@ func (m *machine) handle(e Event) {
 	switch e.Kind {
 	case SpecChanged:
 		m.specChanged(e)
+	case Retired:
+		m.retired()
+	case DeletionAbandoned:
+		m.abandoned(e)
 	case HeadMoved:
 		m.headMoved(e)
 	case HeadMissing:
@@ -79,6 +83,7 @@ func (m *machine) advance() {
 	for i := range m.Stages {
 		m.moveOn(i)
 	}
+	m.deleteLeaving()
 	m.dropRetired()
 	m.probe()
 	m.refreshTargets()

@@ -13,6 +13,11 @@ type EventKind string
 const (
 	// SpecChanged brings a new specification in Spec.
 	SpecChanged EventKind = "SpecChanged"
+	// Retired says that the catalog no longer declares the Delivery.
+	Retired EventKind = "Retired"
+	// DeletionAbandoned says that somebody (By) wants the objects of targets that are
+	// to be deleted to stay: of those in Names, of all when it is empty.
+	DeletionAbandoned EventKind = "DeletionAbandoned"
 	// HeadMoved says that Ref points at Commit. Seq orders the heads of one ref; an
 	// older or equal one is ignored.
 	HeadMoved EventKind = "HeadMoved"

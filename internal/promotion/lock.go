@@ -49,9 +49,9 @@ func (m *machine) wanting(i int) (place, release int) {
 	return place, release
 }
 
-// taken says whether a rollout of another stage holds one of the targets. That
-// happens only after a target was moved from stage to stage: one writer per
-// target, always.
+// taken says whether a rollout of another stage holds one of the targets, or one that
+// deletes them. That happens only after a target was moved from stage to stage, or
+// declared again: one writer per target, always.
 func (m *machine) taken(i int, targets []string) bool {
 	for j := range m.Stages {
 		r := m.Stages[j].Running
@@ -62,7 +62,7 @@ func (m *machine) taken(i int, targets []string) bool {
 			return true
 		}
 	}
-	return false
+	return m.isDeleting(targets)
 }
 
 // start starts a rollout that holds the lock from the first moment.

@@ -104,6 +104,12 @@ func (w *world) actions() map[string]func(*rapid.T) {
 			w.tell(promotion.Event{Kind: promotion.SyncRequested, By: "ada", Names: drawNames(t)})
 		},
 		"reopen": w.drawReopen,
+		"abandon": func(t *rapid.T) {
+			if len(w.state.Leaving) == 0 {
+				t.Skip("nothing leaves")
+			}
+			w.tell(promotion.Event{Kind: promotion.DeletionAbandoned, By: "ada", Names: []string{pick(t, "target", w.state.Leaving).Target.Name}})
+		},
 		"region": w.drawRegion,
 		"spec":   w.drawSpec,
 		"noise":  w.drawNoise,

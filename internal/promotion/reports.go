@@ -9,6 +9,10 @@ import (
 
 // reported notes what an open rollout says of itself.
 func (m *machine) reported(e Event) {
+	if m.isDeletion(e) {
+		m.deletionReported(e)
+		return
+	}
 	i, place := m.open(e.Stage, e.Rollout)
 	if i < 0 {
 		return
@@ -32,6 +36,10 @@ func (m *machine) reported(e Event) {
 
 // gone ends an open rollout whose workflow is closed.
 func (m *machine) gone(e Event) {
+	if m.isDeletion(e) {
+		m.deletionGone(e)
+		return
+	}
 	i, place := m.open(e.Stage, e.Rollout)
 	if i < 0 {
 		return
@@ -175,7 +183,7 @@ func (m *machine) remember(r Rollout, phase gitops.Phase) {
 	m.kept = true
 	m.Rollouts = append(m.Rollouts, Rollout{
 		Number: r.Number, Release: r.Release, Stage: r.Stage, Phase: phase, Message: r.Message,
-		CatchUp: r.CatchUp, Reopened: r.Reopened, PlanDigest: r.PlanDigest,
+		CatchUp: r.CatchUp, Delete: r.Delete, Reopened: r.Reopened, PlanDigest: r.PlanDigest,
 		Healthy: r.Healthy, Broken: r.Broken, Unreachable: r.Unreachable, Total: r.Total,
 		Started: r.Started, Granted: r.Granted, Finished: m.now,
 	})

@@ -37,6 +37,13 @@ func newRules(w *world) rules {
 // began is called when a rollout starts to write.
 func (m *rules) began(a *actor) {
 	require.True(m.w.t, a.granted, "%s writes without the lock", a)
+	if a.Delete {
+		for _, name := range a.Targets {
+			_, declared := m.w.state.Spec.Target(name)
+			require.False(m.w.t, declared, "%s deletes %s, which is declared", a, name)
+		}
+		return
+	}
 	if !a.CatchUp {
 		require.GreaterOrEqual(m.w.t, a.Release, m.begun[a.Stage], "%s is older than what was started there last", a)
 		m.begun[a.Stage] = a.Release
@@ -48,6 +55,15 @@ func (m *rules) began(a *actor) {
 		place := o.Name + "@" + a.regions[o.Name]
 		require.GreaterOrEqual(m.w.t, a.Release, m.touched[place], "%s takes %s back", a, place)
 		m.touched[place] = a.Release
+	}
+}
+
+// deleted is called when a deletion has ended well: what comes after begins anew.
+func (m *rules) deleted(a *actor) {
+	for _, o := range a.targets {
+		if o.Phase == gitops.TargetDeleted {
+			delete(m.touched, o.Name+"@"+a.regions[o.Name])
+		}
 	}
 }
 
@@ -73,6 +89,15 @@ func (m *rules) started(c promotion.Command) {
 	require.Greater(t, c.Rollout, m.rollout, "rollout numbers must increase")
 	m.rollout = c.Rollout
 	require.NotEmpty(t, c.Targets)
+	if c.Delete {
+		require.False(t, c.Granted, "nothing is deleted without an approval")
+		require.Equal(t, []gitops.Gate{{Name: "delete", Kind: gitops.GateDelete}}, c.Gates)
+		for _, name := range c.Targets {
+			_, declared := m.w.state.Spec.Target(name)
+			require.False(t, declared, "%s is declared", name)
+		}
+		return
+	}
 	stages := m.w.state.Spec.Stages
 	i := slices.IndexFunc(stages, func(s gitops.Stage) bool { return s.Name == c.Stage })
 	require.GreaterOrEqual(t, i, 0, "a rollout into a stage that does not exist")

@@ -19,7 +19,8 @@ import (
 // file's name. Lines that start with > are told to a new Delivery; below each is
 // what it decides. The words:
 //
-//	spec NAME | STAGE[ approval| manual]: TARGET ... | ...   region of w1 is r-w1; w1@eu names another
+//	spec NAME | STAGE[ approval| manual]: TARGET ... | ...   region of w1 is r-w1; w1@eu names another; w1! goes with its objects
+//	retired                    abandon WHO [TARGET ...]
 //	push REF COMMIT            missing REF REASON
 //	rendered CONTENT           render-failed REASON          render-stale NUMBER CONTENT
 //	report ROLLOUT PHASE [TARGET=PHASE ...] [plan=DIGEST]    stale ROLLOUT PHASE
@@ -111,6 +112,10 @@ func (p *player) event(word string, args []string) promotion.Event {
 		return promotion.Event{Kind: promotion.RolloutGone, Rollout: p.number(args[0]), Stage: p.stageOf(p.number(args[0])), Phase: gitops.Phase(rest)}
 	case "sync":
 		return promotion.Event{Kind: promotion.SyncRequested, By: args[0], Names: args[1:]}
+	case "retired":
+		return promotion.Event{Kind: promotion.Retired}
+	case "abandon":
+		return promotion.Event{Kind: promotion.DeletionAbandoned, By: args[0], Names: args[1:]}
 	case "reopen":
 		return promotion.Event{Kind: promotion.ReopenRequested, Stage: args[0], Release: p.number(args[1])}
 	case "recovered":
@@ -175,12 +180,13 @@ func parseSpec(text string) gitops.Delivery {
 			st.Gates = []gitops.Gate{{Name: "signoff", Kind: gitops.GateApproval}}
 		}
 		for _, word := range strings.Fields(names) {
+			word, finalizer := strings.CutSuffix(word, "!")
 			target, region, moved := strings.Cut(word, "@")
 			if !moved {
 				region = "r-" + target
 			}
 			st.Targets = append(st.Targets, target)
-			t := gitops.Target{Name: target, Region: region, Namespace: "web", Source: gitops.Source{Repository: "git.test/shop", Revision: "main", Path: "."}}
+			t := gitops.Target{Name: target, Region: region, Namespace: "web", Finalizer: finalizer, Source: gitops.Source{Repository: "git.test/shop", Revision: "main", Path: "."}}
 			t.SyncPolicy.Automated = gate != "manual"
 			d.Targets = append(d.Targets, t)
 		}
@@ -217,6 +223,9 @@ func statusText(s promotion.Status) string {
 		}
 		if t.Unreachable {
 			b.WriteString(", unreachable")
+		}
+		if t.Stage == gitops.DeletionStage {
+			b.WriteString(": " + t.Message)
 		}
 		b.WriteString("\n")
 	}

@@ -48,6 +48,7 @@ func (s shape) spec() gitops.Delivery {
 		for _, name := range st.Targets {
 			t := gitops.Target{Name: name, Project: "shop", Region: "r-" + name, Namespace: "web", Source: gitops.Source{Repository: refs[0].Repository, Revision: "main", Path: "."}}
 			t.SyncPolicy.Automated = s.gates[i] != "manual"
+			t.Finalizer = name == "x1" || name == "p1"
 			if name == "x1" {
 				t.Source.Repository = refs[1].Repository
 			}

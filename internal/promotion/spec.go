@@ -17,6 +17,8 @@ func (m *machine) specChanged(e Event) {
 	if e.Spec == nil || (e.Spec.Digest != "" && e.Spec.Digest == m.Spec.Digest) {
 		return
 	}
+	m.Retired = false
+	m.depart(*e.Spec)
 	m.adopt(*e.Spec)
 	m.Render.Dirty = true
 	for i := range m.Stages {
@@ -64,7 +66,10 @@ func (m *machine) adoptTargets() {
 			Name: declared.Name, Region: declared.Region, Namespace: declared.Namespace,
 			Sync: gitops.SyncUnknown, Health: gitops.HealthUnknown, Since: m.now,
 		}
-		if old := m.target(declared.Name); old != nil {
+		old := m.target(declared.Name)
+		if old == nil {
+			m.Render.Released = "" // the next render is a release, even of nothing new
+		} else {
 			if old.Region == t.Region && old.Namespace == t.Namespace {
 				t = *old
 			} else {

@@ -39,6 +39,12 @@ type State struct {
 	// retired while a rollout of theirs was open.
 	Stages   []StageState  `json:"stages,omitempty"`
 	Targets  []TargetState `json:"targets,omitempty"`  // sorted by name
+	// Leaving are targets that are no longer declared and whose objects are to be
+	// deleted, sorted by name; Deletion is the rollout that does so, while one is open.
+	Leaving  []Leaving `json:"leaving,omitempty"`
+	Deletion *Rollout  `json:"deletion,omitempty"`
+	// Retired says that the catalog no longer declares the Delivery.
+	Retired bool `json:"retired,omitempty"`
 	Rollouts []Rollout     `json:"rollouts,omitempty"` // ended ones, oldest first
 	// Probing are the regions that are asked until they answer, sorted.
 	Probing    []string    `json:"probing,omitempty"`
@@ -100,6 +106,7 @@ type Rollout struct {
 	Targets []string      `json:"targets,omitempty"` // names, sorted; of open ones only
 	Gates   []gitops.Gate `json:"gates,omitempty"`
 	CatchUp bool          `json:"catchUp,omitempty"`
+	Delete  bool          `json:"delete,omitempty"` // deletes its targets; there is no Release
 	// Reopened says that it replaces a candidate that was terminated from outside;
 	// that happens once.
 	Reopened   bool   `json:"reopened,omitempty"`
@@ -146,6 +153,22 @@ type TargetState struct {
 	Unreachable bool      `json:"unreachable,omitempty"`
 	Behind      bool      `json:"behind,omitempty"`
 	Since       time.Time `json:"since,omitzero"` // of Sync and Health
+}
+
+// Leaving is a target that is no longer declared, and was with the finalizer that
+// has its objects deleted then.
+type Leaving struct {
+	Target gitops.Target `json:"target"` // as it was declared last
+	// Release is the last one that was begun there, and Bundle what it had for the
+	// target: its hooks of a deletion run.
+	Release int           `json:"release"`
+	Bundle  gitops.Bundle `json:"bundle"`
+	// Unreachable says that its region does not answer, Failed that deleting it has
+	// failed and is not tried again unasked.
+	Unreachable bool      `json:"unreachable,omitempty"`
+	Failed      bool      `json:"failed,omitempty"`
+	Message     string    `json:"message,omitempty"`
+	Since       time.Time `json:"since"`
 }
 
 // ConditionKind names a class of Condition.
@@ -208,6 +231,9 @@ func (s State) OpenRollouts() []Rollout {
 			open = append(open, *st.Running)
 		}
 		open = append(open, st.Waiting...)
+	}
+	if s.Deletion != nil {
+		open = append(open, *s.Deletion)
 	}
 	sortRollouts(open)
 	return open

@@ -50,6 +50,7 @@ type RolloutStatus struct {
 	Phase       gitops.Phase `json:"phase"`
 	Message     string       `json:"message,omitempty"`
 	CatchUp     bool         `json:"catchUp,omitempty"`
+	Delete      bool         `json:"delete,omitempty"`
 	Stopping    bool         `json:"stopping,omitempty"`
 	Gates       []string     `json:"gates,omitempty"`
 	PlanDigest  string       `json:"planDigest,omitempty"`
@@ -89,6 +90,13 @@ func (s State) Status() Status {
 	for _, st := range s.Stages {
 		status.Stages = append(status.Stages, s.stageStatus(st))
 	}
+	if s.Deletion != nil || len(s.Leaving) > 0 {
+		status.Stages = append(status.Stages, s.deletionStatus())
+	}
+	for _, l := range s.Leaving {
+		status.Targets = append(status.Targets, s.leavingStatus(l))
+		status.Sync = gitops.OutOfSync
+	}
 	for _, t := range s.Targets {
 		status.Targets = append(status.Targets, s.targetStatus(t))
 		status.Sync, status.Health = worseSync(status.Sync, t.Sync), status.Health.Worse(t.Health)
@@ -116,7 +124,7 @@ func (s State) stageStatus(st StageState) StageStatus {
 
 func (s State) rolloutStatus(r Rollout) RolloutStatus {
 	status := RolloutStatus{
-		Number: r.Number, Release: r.Release, Phase: r.Phase, Message: r.Message, CatchUp: r.CatchUp,
+		Number: r.Number, Release: r.Release, Phase: r.Phase, Message: r.Message, CatchUp: r.CatchUp, Delete: r.Delete,
 		Stopping: r.Stopping, PlanDigest: r.PlanDigest, Healthy: r.Healthy, Broken: r.Broken,
 		Unreachable: r.Unreachable, Total: r.Total, Started: r.Started,
 	}

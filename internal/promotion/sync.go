@@ -7,19 +7,19 @@ import (
 )
 
 // syncRequested does the first of these that there is something to do for: open
-// the sync gates of waiting candidates and retry what has failed; deliver what
+// the sync gates of waiting candidates and retry what has failed, deletions too; deliver what
 // was delivered last again. A broken render is tried again in any case.
 func (m *machine) syncRequested(e Event) {
 	if m.Render.Error != "" {
 		m.Render.Dirty = true
 	}
+	done := m.retryDeletion(e.Names)
 	var stages []int
 	for i, st := range m.Stages {
 		if !st.Retired && m.concerns(i, e.Names) {
 			stages = append(stages, i)
 		}
 	}
-	done := false
 	for _, i := range stages {
 		done = m.openOrRetry(i, e.By) || done
 	}

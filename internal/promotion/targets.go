@@ -49,7 +49,7 @@ func count(r *Rollout, outcomes []TargetOutcome) {
 	r.Healthy, r.Broken, r.Unreachable = 0, 0, 0
 	for _, o := range outcomes {
 		switch o.Phase {
-		case gitops.TargetHealthy:
+		case gitops.TargetHealthy, gitops.TargetDeleted:
 			r.Healthy++
 		case gitops.TargetFailed:
 			r.Broken++

@@ -54,6 +54,9 @@ func (c commandLine) String() string {
 	case promotion.Checkpoint:
 	default:
 		fmt.Fprintf(&b, " rollout %d release %d %s", c.Rollout, c.Release, c.Stage)
+		if c.Delete {
+			b.WriteString(" deletes")
+		}
 	}
 	if len(c.Targets) > 0 {
 		fmt.Fprintf(&b, " [%s]", strings.Join(c.Targets, " "))
