@@ -43,9 +43,9 @@ func (l *Librarian) Load(ctx context.Context) (CatalogSummary, error) {
 	if err != nil {
 		return CatalogSummary{}, classify(err)
 	}
-	var previous gitops.Catalog
-	if _, err := l.Blobs.namedJSON(ctx, CatalogName, &previous); err != nil {
-		return CatalogSummary{}, classify(fmt.Errorf("read the catalog that was loaded before: %w", err))
+	previous, err := l.Blobs.catalog(ctx)
+	if err != nil {
+		return CatalogSummary{}, classify(err)
 	}
 	cat = catalog.KeepLast(previous, cat)
 	summary := CatalogSummary{Digest: cat.Digest, Deliveries: map[string]string{}, Refs: map[string][]gitops.Ref{}, Problems: atMost(maxProblems, cat.Problems)}
@@ -57,6 +57,14 @@ func (l *Librarian) Load(ctx context.Context) (CatalogSummary, error) {
 		summary.Deliveries[d.Key()], summary.Refs[d.Key()] = digest, d.Refs()
 	}
 	return summary, classify(l.Blobs.setNamedJSON(ctx, CatalogName, cat))
+}
+
+// catalog is the catalog as it was loaded last; empty before the first time.
+func (b Blobs) catalog(ctx context.Context) (cat gitops.Catalog, err error) {
+	if _, err := b.namedJSON(ctx, CatalogName, &cat); err != nil {
+		return cat, fmt.Errorf("read the catalog that was loaded before: %w", err)
+	}
+	return cat, nil
 }
 
 // maxProblems keeps a summary of a catalog far below what Temporal accepts.

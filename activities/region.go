@@ -73,6 +73,9 @@ type PlanInput struct {
 	Preflight bool `json:"preflight,omitempty"`
 	// Health are the catalog's own rules about kinds.
 	Health []gitops.HealthRule `json:"health,omitempty"`
+	// Delete says that the target itself goes. The bundle is what was delivered there
+	// last; it may be missing.
+	Delete bool `json:"delete,omitempty"`
 }
 
 // Sibling is another target, with its bundle.
@@ -100,11 +103,15 @@ func (r *Region) plan(ctx context.Context, in PlanInput) (summary gitops.PlanSum
 	if err != nil {
 		return summary, err
 	}
-	bundle, err := r.Store.Get(ctx, in.Bundle.Digest)
-	if err != nil {
-		return summary, fmt.Errorf("read the bundle of %s: %w", in.Target.Name, err)
+	input := kube.PlanInput{Target: in.Target, Digest: in.Bundle.Digest, MAC: r.MAC, Rollout: in.Rollout.String(), Preflight: in.Preflight, Health: in.Health}
+	if in.Delete {
+		input.DeletedBy = in.Rollout.Delivery
 	}
-	input := kube.PlanInput{Target: in.Target, Bundle: bundle, Digest: in.Bundle.Digest, MAC: r.MAC, Rollout: in.Rollout.String(), Preflight: in.Preflight, Health: in.Health}
+	if in.Bundle.Digest != "" || !in.Delete {
+		if input.Bundle, err = r.Store.Get(ctx, in.Bundle.Digest); err != nil {
+			return summary, fmt.Errorf("read the bundle of %s: %w", in.Target.Name, err)
+		}
+	}
 	for _, s := range in.Siblings {
 		bundle, err := r.Store.Get(ctx, s.Bundle.Digest)
 		if err != nil {

@@ -23,7 +23,7 @@ func Delivery(ctx workflow.Context, in DeliveryInput) error {
 	for d.nextEvent(ctx) {
 		d.handle(ctx)
 	}
-	if d.retired {
+	if d.retired || d.isOver() {
 		return nil
 	}
 	return workflow.NewContinueAsNewError(ctx, Delivery, d.handOver(ctx))
@@ -36,7 +36,8 @@ type delivery struct {
 	inbox   []entry
 	handled int  // events of this run
 	busy    int  // renders and starts that a new run could not take over
-	retired bool // the catalog no longer declares it
+	retired bool // the catalog no longer declares it; of before state.Retired
+	resumed bool // from a run before, not from a checkpoint
 	probing map[string]bool
 	saving  bool // a checkpoint is being written
 	unsaved bool // something has changed since
@@ -59,7 +60,7 @@ func resume(ctx workflow.Context, in DeliveryInput) (*delivery, error) {
 		d.inbox = append(d.inbox, entry{event: e})
 	}
 	if in.State != nil {
-		d.state = *in.State
+		d.state, d.resumed = *in.State, true
 		return d, nil
 	}
 	saved, err := loadCheckpoint(ctx, in.Key)
@@ -96,11 +97,19 @@ func (d *delivery) nextEvent(ctx workflow.Context) bool {
 		return d.busy == 0 && !d.saving && workflow.AllHandlersFinished(ctx) &&
 			(d.handled >= eventsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested())
 	}
-	over := func() bool { return d.retired && d.busy == 0 && !d.saving && len(d.state.OpenRollouts()) == 0 }
+	over := func() bool {
+		return (d.retired || d.isOver()) && d.busy == 0 && !d.saving && len(d.state.OpenRollouts()) == 0
+	}
 	_ = workflow.Await(ctx, func() bool {
 		return len(d.inbox) > 0 || over() || enough()
 	})
 	return len(d.inbox) > 0 && !enough() && !over()
+}
+
+// isOver says whether a retired Delivery has nothing left to do. One that was lost has
+// been started again by a message, which comes first.
+func (d *delivery) isOver() bool {
+	return (d.handled > 0 || d.resumed) && d.state.Retired && len(d.inbox) == 0 && len(d.state.Leaving) == 0
 }
 
 // handle decides about one event and carries out what follows.

@@ -114,7 +114,7 @@ func (d *delivery) start(ctx workflow.Context, c promotion.Command) {
 		WorkflowID: id, TaskQueue: TaskQueue, WorkflowTaskTimeout: TaskTimeout,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-		StaticSummary:         fmt.Sprintf("release %d (%s) into %s", in.Release, gitops.ShortRevision(in.Revision), in.Stage),
+		StaticSummary:         summaryOf(in),
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			AttrDelivery.ValueSet(d.key), AttrStage.ValueSet(c.Stage), AttrRelease.ValueSet(int64(in.Release)), AttrRevision.ValueSet(in.Revision),
 		),
@@ -132,11 +132,23 @@ func (d *delivery) start(ctx workflow.Context, c promotion.Command) {
 	})
 }
 
+// summaryOf is what Temporal's lists say of a rollout.
+func summaryOf(in RolloutInput) string {
+	if in.Delete {
+		return fmt.Sprintf("deletion of %d targets", len(in.Targets))
+	}
+	return fmt.Sprintf("release %d (%s) into %s", in.Release, gitops.ShortRevision(in.Revision), in.Stage)
+}
+
 func (d *delivery) rolloutInput(c promotion.Command) RolloutInput {
 	release, _ := d.state.Release(c.Release)
 	in := RolloutInput{
 		Delivery: d.key, Stage: c.Stage, Number: c.Rollout, Release: c.Release, Revision: release.Revision(),
 		Gates: c.Gates, Granted: c.Granted, CatchUp: c.CatchUp, Health: d.state.Spec.Health,
+	}
+	if in.Delete = c.Delete; in.Delete {
+		in.Targets = d.leavingTargets(c.Targets)
+		return in
 	}
 	for _, name := range c.Targets {
 		t, declared := d.state.Spec.Target(name)

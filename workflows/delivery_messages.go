@@ -21,6 +21,9 @@ func (d *delivery) listen(ctx workflow.Context) error {
 	if err := workflow.SetUpdateHandler(ctx, UpdateSync, d.sync); err != nil {
 		return err
 	}
+	if err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateAbandon, d.abandon, workflow.UpdateHandlerOptions{Validator: d.refuseAbandon}); err != nil {
+		return err
+	}
 	events := workflow.GetSignalChannel(ctx, SignalEvent)
 	specifications := workflow.GetSignalChannel(ctx, SignalSpecification)
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -74,8 +77,13 @@ func (d *delivery) knows(ref gitops.Ref) bool {
 	return slices.ContainsFunc(d.state.Heads, func(h promotion.Head) bool { return h.Ref == ref && h.Commit != "" })
 }
 
-// retire ends what is open. The objects stay in their regions.
+// retire ends what is open, and has the targets deleted whose objects go with them. A
+// Delivery of before version 1 deletes nothing.
 func (d *delivery) retire(ctx workflow.Context) {
+	if workflow.GetVersion(ctx, "retire-deletes", workflow.DefaultVersion, 1) == 1 {
+		d.post(promotion.Event{Kind: promotion.Retired, At: workflow.Now(ctx)})
+		return
+	}
 	d.retired = true
 	for _, r := range d.state.OpenRollouts() {
 		d.order(ctx, r.Stage, r.Number, SignalClose, Stop{Reason: "the catalog no longer declares this Delivery"})
@@ -84,16 +92,20 @@ func (d *delivery) retire(ctx workflow.Context) {
 
 // sync is the update that `tidegate sync` sends.
 func (d *delivery) sync(ctx workflow.Context, in SyncRequest) (SyncResult, error) {
-	var commands []promotion.Command
-	handled := false
-	d.inbox = append(d.inbox, entry{
-		event: promotion.Event{Kind: promotion.SyncRequested, At: workflow.Now(ctx), By: in.By},
-		done:  func(c []promotion.Command) { commands, handled = c, true },
-	})
-	if err := workflow.Await(ctx, func() bool { return handled }); err != nil {
+	commands, err := d.ask(ctx, promotion.Event{Kind: promotion.SyncRequested, By: in.By})
+	if err != nil {
 		return SyncResult{}, err
 	}
 	return SyncResult{Message: outcomeOfSync(commands)}, nil
+}
+
+// ask tells the rules of an event, and returns what they have decided.
+func (d *delivery) ask(ctx workflow.Context, e promotion.Event) (commands []promotion.Command, err error) {
+	handled := false
+	e.At = workflow.Now(ctx)
+	d.inbox = append(d.inbox, entry{event: e, done: func(c []promotion.Command) { commands, handled = c, true }})
+	err = workflow.Await(ctx, func() bool { return handled })
+	return commands, err
 }
 
 // outcomeOfSync says what a sync has set going.
@@ -101,6 +113,9 @@ func outcomeOfSync(commands []promotion.Command) string {
 	for _, c := range commands {
 		switch c.Kind {
 		case promotion.StartRollout:
+			if c.Delete {
+				return fmt.Sprintf("rollout %d has started, which deletes %d targets after an approval", c.Rollout, len(c.Targets))
+			}
 			return fmt.Sprintf("rollout %d of release %d into %s has started", c.Rollout, c.Release, c.Stage)
 		case promotion.Approve:
 			return fmt.Sprintf("gate %s of rollout %d in %s is opened", c.Gate, c.Rollout, c.Stage)

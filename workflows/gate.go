@@ -39,6 +39,9 @@ func (r *rollout) passGates(ctx workflow.Context) bool {
 
 // stillApproved says whether each entry gate was approved with the plan in hand.
 func (r *rollout) stillApproved() bool {
+	if r.in.Delete && !r.deletes() {
+		return true // there is nothing to approve
+	}
 	for _, g := range r.in.Gates {
 		if r.approved[g.Name] != r.status.PlanDigest {
 			return false
@@ -59,6 +62,9 @@ func (r *rollout) lapse(ctx workflow.Context) {
 			continue
 		}
 		g.State, g.Since, g.Message = GateStateWaiting, &now, "waits for an approval of plan "+r.status.PlanDigest
+		if g.Kind == gitops.GateDelete {
+			g.Message = r.deletion() + "; " + g.Message
+		}
 		if given {
 			g.Message = fmt.Sprintf("the approval by %s was for plan %s; the plan is %s now, so it lapsed", g.By, was, r.status.PlanDigest)
 			g.By = ""

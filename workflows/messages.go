@@ -48,6 +48,7 @@ const (
 	UpdateReject  = "reject"  // Rollout: Decision → DecisionResult
 	UpdateAbort   = "abort"   // Rollout: Abort → DecisionResult
 	UpdateSync    = "sync"    // Delivery: SyncRequest → SyncResult
+	UpdateAbandon = "abandon" // Delivery: AbandonRequest → AbandonResult
 
 	QueryStatus = "status" // Delivery: promotion.Status; Rollout: RolloutStatus; Catalog: CatalogStatus
 	QueryState  = "state"  // Delivery: promotion.State
@@ -105,6 +106,18 @@ type SyncResult struct {
 	Message string `json:"message"`
 }
 
+// AbandonRequest asks a Delivery to leave the objects of targets that are to be deleted
+// where they are: of those named, of all when there are no names.
+type AbandonRequest struct {
+	By      string   `json:"by"`
+	Targets []string `json:"targets,omitempty"`
+}
+
+// AbandonResult answers an AbandonRequest.
+type AbandonResult struct {
+	Message string `json:"message"`
+}
+
 // RolloutInput starts a Rollout: one release into one stage.
 type RolloutInput struct {
 	Delivery string        `json:"delivery"` // project/name
@@ -116,6 +129,8 @@ type RolloutInput struct {
 	Gates    []gitops.Gate `json:"gates,omitempty"`
 	Granted  bool          `json:"granted"` // holds the stage's lock from the start
 	CatchUp  bool          `json:"catchUp,omitempty"`
+	// Delete says that the targets are to be deleted; there is no release.
+	Delete bool `json:"delete,omitempty"`
 	// Health are the catalog's own rules about kinds.
 	Health []gitops.HealthRule `json:"health,omitempty"`
 }
@@ -182,6 +197,7 @@ type RolloutStatus struct {
 	Phase     gitops.Phase     `json:"phase"`
 	Message   string           `json:"message,omitempty"`
 	CatchUp   bool             `json:"catchUp,omitempty"`
+	Delete    bool             `json:"delete,omitempty"`
 	Started   time.Time        `json:"started"`
 	Finished  *time.Time       `json:"finished,omitempty"`
 	Gates     []GateStatus     `json:"gates,omitempty"`

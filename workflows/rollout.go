@@ -53,7 +53,7 @@ func newRollout(ctx workflow.Context, in RolloutInput) *rollout {
 	r := &rollout{in: in, granted: in.Granted, approved: map[string]string{}}
 	r.status = RolloutStatus{
 		Delivery: in.Delivery, Stage: in.Stage, Number: in.Number, Release: in.Release, Revision: in.Revision,
-		CatchUp: in.CatchUp, Phase: gitops.PhasePlanning, Started: workflow.Now(ctx), Timings: map[string]float64{},
+		CatchUp: in.CatchUp, Delete: in.Delete, Phase: gitops.PhasePlanning, Started: workflow.Now(ctx), Timings: map[string]float64{},
 		Targets: make([]TargetStatus, len(in.Targets)),
 	}
 	for i, t := range in.Targets {
@@ -112,6 +112,8 @@ func (r *rollout) outcome() (gitops.Phase, string) {
 		return gitops.PhaseFailed, fmt.Sprintf("%d of %d targets failed", count[gitops.TargetFailed], total)
 	case r.stop != "" && count[gitops.TargetStopped] > 0:
 		return r.stopPhase, r.stop
+	case r.in.Delete:
+		return gitops.PhaseDeleted, deletedMessage(count, total)
 	case count[gitops.TargetUnreachable] > 0:
 		return gitops.PhaseHealthy, fmt.Sprintf("%d of %d targets are healthy, %d could not be reached", count[gitops.TargetHealthy], total, count[gitops.TargetUnreachable])
 	default:

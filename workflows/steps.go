@@ -124,6 +124,11 @@ func loadCatalog(ctx workflow.Context) (result activities.CatalogSummary, err er
 	return result, workflow.ExecuteActivity(ctx, librarian.Load).Get(ctx, &result)
 }
 
+func declaredTargets(ctx workflow.Context, names []string) (declared map[string]string, err error) {
+	ctx = light(ctx, "does anybody declare what is to be deleted?")
+	return declared, workflow.ExecuteActivity(ctx, librarian.Declared, names).Get(ctx, &declared)
+}
+
 func watchCatalog(ctx workflow.Context, digest string) error {
 	ctx = standing(ctx, "watch the catalog")
 	return workflow.ExecuteActivity(ctx, librarian.Watch, digest).Get(ctx, nil)

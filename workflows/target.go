@@ -17,13 +17,19 @@ type target struct {
 	status  *TargetStatus
 	plan    gitops.PlanSummary
 	begun   bool // something may have been written
-	retry   int  // how often the sync was tried again
+	// declared says of a target to be deleted that somebody declares it after all.
+	declared bool
+	retry    int // how often the sync was tried again
 }
 
 // planTargets compares every region with its bundle, all at once. What cannot
 // be reached is marked and left behind.
 func (r *rollout) planTargets(ctx workflow.Context) {
+	r.leaveDeclared(ctx)
 	r.forEach(ctx, func(ctx workflow.Context, t *target) {
+		if t.declared {
+			return
+		}
 		if end := t.makePlan(ctx, true); end.isFinal() {
 			t.settle(ctx, end)
 		}
@@ -67,7 +73,7 @@ func (r *rollout) planAndDeliverTargets(ctx workflow.Context) {
 // looks at the plan before it is carried out.
 func (t *target) makePlan(ctx workflow.Context, shown bool) ending {
 	plan, err := planTarget(ctx, activities.PlanInput{
-		Target: t.Target, Bundle: t.Bundle, Rollout: t.ref(), Siblings: t.siblings(), Preflight: t.Target.Preflight.Wanted(shown), Health: t.rollout.in.Health,
+		Target: t.Target, Bundle: t.Bundle, Rollout: t.ref(), Siblings: t.siblings(), Preflight: t.Target.Preflight.Wanted(shown), Health: t.rollout.in.Health, Delete: t.rollout.in.Delete,
 	})
 	switch {
 	case err != nil:
@@ -86,6 +92,9 @@ func (t *target) makePlan(ctx workflow.Context, shown bool) ending {
 // siblings are the other targets of the rollout in the same region: objects may move
 // between them.
 func (t *target) siblings() (siblings []activities.Sibling) {
+	if t.rollout.in.Delete {
+		return nil
+	}
 	for _, other := range t.rollout.in.Targets {
 		if other.Target.Region == t.Target.Region && other.Target.Name != t.Target.Name {
 			siblings = append(siblings, activities.Sibling{Target: other.Target, Bundle: other.Bundle})
@@ -126,7 +135,7 @@ func (t *target) attempt(ctx workflow.Context) ending {
 		end.follow(t.walk(ctx, func(s gitops.Step) bool { return s.Phase == gitops.SyncFail }))
 	}
 	t.status.Step, t.status.Wave = step, wave
-	if t.plan.Hooks > 0 {
+	if t.plan.Hooks > 0 || t.rollout.in.Delete {
 		end = t.endHooks(ctx, end)
 	}
 	return end
@@ -135,7 +144,7 @@ func (t *target) attempt(ctx workflow.Context) ending {
 // pauseBeforeRetry waits as long as the policy says; false when there is no retry.
 func (t *target) pauseBeforeRetry(ctx workflow.Context, end ending) bool {
 	pause, again := t.Target.SyncPolicy.Retry.Pause(t.retry)
-	if !again || t.rollout.ended() {
+	if !again || t.rollout.ended() || t.rollout.in.Delete {
 		return false
 	}
 	t.retry++
@@ -197,6 +206,9 @@ func (t *target) walk(ctx workflow.Context, match func(gitops.Step) bool) ending
 		if end := t.walkStep(ctx, i, step); end.isFinal() {
 			return end
 		}
+	}
+	if t.rollout.in.Delete {
+		return t.deleted()
 	}
 	end := ending{phase: gitops.TargetHealthy, health: gitops.Healthy}
 	if t.plan.Kept > 0 {
@@ -293,7 +305,7 @@ func (t *target) awaitUntil(ctx workflow.Context, step gitops.Step, in activitie
 // endHooks ends the hooks of the plan. That this fails does not hide how the target
 // ended.
 func (t *target) endHooks(ctx workflow.Context, end ending) ending {
-	delivered := end.phase == gitops.TargetHealthy
+	delivered := end.phase == gitops.TargetHealthy || end.phase == gitops.TargetDeleted
 	gone, err := finishTarget(ctx, activities.FinishInput{Target: t.Target, Plan: t.plan.Artifact, Rollout: t.ref(), Delivered: delivered})
 	switch {
 	case gone != "" && delivered:
@@ -321,7 +333,7 @@ func (t *target) settle(ctx workflow.Context, end ending) {
 	if end.health != "" {
 		t.status.Health = end.health
 	}
-	if end.phase == gitops.TargetHealthy {
+	if end.phase == gitops.TargetHealthy || end.phase == gitops.TargetDeleted {
 		t.status.Step, t.status.Wave = len(t.plan.Steps), ""
 	}
 	t.rollout.settled(ctx)

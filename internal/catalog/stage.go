@@ -24,6 +24,8 @@ func (p *pipeline) checkStages(n *yaml.Node, out reporter) {
 			out.at(node, path+".name", "the stage has no name")
 		case !objectName.MatchString(s.Name):
 			out.at(node, path+".name", "%q is no name; it must have lower-case letters, digits, - and . only", s.Name)
+		case s.Name == gitops.DeletionStage:
+			out.at(node, path+".name", "a stage cannot be called %s: that is where targets go that are no longer declared", s.Name)
 		case seen[s.Name]:
 			out.at(node, path+".name", "two stages are called %s", s.Name)
 		}
@@ -40,7 +42,7 @@ func (s stageSpec) checkGates(n *yaml.Node, path string, out reporter) {
 		switch {
 		case get(node, "approval") == nil:
 			out.at(node, field, "the gate has no condition; write approval: {}")
-		case g.Name == string(gitops.GateSync) || g.Name == string(gitops.GatePrune):
+		case g.Name == string(gitops.GateSync) || g.Name == string(gitops.GatePrune) || g.Name == string(gitops.GateDelete):
 			out.at(node, field+".name", "a gate cannot be called %s: Tidegate opens gates of that name itself", g.Name)
 		case !objectName.MatchString(g.Name):
 			out.at(node, field+".name", "%q is no name; it must have lower-case letters, digits, - and . only", g.Name)

@@ -108,6 +108,18 @@ func (s server) sync(ctx context.Context, in *struct {
 	return &answer[Outcome]{Outcome{Message: result.Message}}, explain(err, unknownDelivery(in.key()))
 }
 
+func (s server) abandon(ctx context.Context, in *struct {
+	DeliveryName
+	Key  string `header:"Idempotency-Key"`
+	Body Abandon
+},
+) (*answer[Outcome], error) {
+	order := flows.Order{Workflow: workflows.DeliveryID(in.key()), Name: workflows.UpdateAbandon, Key: in.Key, Arg: workflows.AbandonRequest{By: in.Body.By, Targets: in.Body.Targets}}
+	var result workflows.AbandonResult
+	err := s.Teller.Update(ctx, order, &result)
+	return &answer[Outcome]{Outcome{Message: result.Message}}, explain(err, unknownDelivery(in.key()))
+}
+
 // asked is what one Delivery answered.
 type asked[T any] struct {
 	key   string
@@ -141,17 +153,28 @@ func gather[T any](ctx context.Context, s server, want, query string) ([]asked[T
 	return all, nil
 }
 
-// keys are the Deliveries of the catalog that want names: one by project/name,
-// those of a name, or all.
+// keys are the Deliveries that want names: one by project/name, those of a name, or
+// all; of the catalog, and those that it no longer declares and that still run.
 func (s server) keys(ctx context.Context, want string) ([]string, error) {
 	cat, err := s.Shelf.Catalog(ctx)
 	if err != nil {
 		return nil, huma.Error503ServiceUnavailable(err.Error())
 	}
-	var keys []string
+	all := map[string]bool{}
 	for _, d := range cat.Deliveries {
-		if want == "" || want == d.Key() || want == d.Name {
-			keys = append(keys, d.Key())
+		all[d.Key()] = true
+	}
+	retiring, err := s.Asker.Retiring(ctx, all)
+	if err != nil {
+		return nil, explain(err, "")
+	}
+	for _, key := range retiring {
+		all[key] = true
+	}
+	var keys []string
+	for key := range all {
+		if want == "" || want == key || strings.HasSuffix(key, "/"+want) {
+			keys = append(keys, key)
 		}
 	}
 	if want != "" && len(keys) == 0 {

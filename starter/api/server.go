@@ -23,6 +23,9 @@ type Asker interface {
 	Query(ctx context.Context, workflow, query string, result any) error
 	// Words are what its activities say of themselves, by task queue.
 	Words(ctx context.Context, workflow string) (map[string]string, error)
+	// Retiring are the Deliveries that run besides those declared: their targets are
+	// being deleted, or wait for that.
+	Retiring(ctx context.Context, declared map[string]bool) ([]string, error)
 }
 
 // Teller tells workflows what to do. Its errors are those of package flows.
@@ -94,6 +97,7 @@ func register(a huma.API, s server) {
 	post(a, "approve", rolloutPath+"/approve", "Open a gate of a rollout", s.approve)
 	post(a, "reject", rolloutPath+"/reject", "Reject a rollout at a gate", s.reject)
 	post(a, "abort", rolloutPath+"/abort", "End a rollout", s.abort)
+	post(a, "abandon", "/deliveries/{project}/{name}/abandon", "Leave the objects of targets that are to be deleted where they are", s.abandon)
 	post(a, "sync", "/deliveries/{project}/{name}/sync", "Deliver the newest release now", s.sync)
 	post(a, "refresh-catalog", "/catalog/refresh", "Read the catalog again now", s.refreshCatalog)
 }

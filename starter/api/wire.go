@@ -57,6 +57,7 @@ type Rollout struct {
 	Gates      []string     `json:"gates,omitempty"`
 	PlanDigest string       `json:"planDigest,omitempty"`
 	CatchUp    bool         `json:"catchUp,omitempty"`
+	Delete     bool         `json:"delete,omitempty"`
 
 	Healthy     int        `json:"healthy"` // targets
 	Broken      int        `json:"broken"`
@@ -84,6 +85,12 @@ type Abort struct {
 // Sync asks a Delivery to deliver its newest release now.
 type Sync struct {
 	By string `json:"by" minLength:"1" doc:"who asks"`
+}
+
+// Abandon asks a Delivery to leave the objects of targets that are to be deleted.
+type Abandon struct {
+	By      string   `json:"by" minLength:"1" doc:"who asks"`
+	Targets []string `json:"targets,omitempty" doc:"all of them when empty"`
 }
 
 // Outcome is what became of a request, in words for people.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -82,7 +83,11 @@ func (p *program) deliveriesTable(list api.Deliveries) []string {
 // healthy, and what the first of the others does.
 func progressOf(status promotion.Status) string {
 	ok, next := 0, ""
-	for _, st := range status.Stages {
+	stages := slices.DeleteFunc(slices.Clone(status.Stages), func(st promotion.StageStatus) bool { return st.Name == gitops.DeletionStage })
+	if len(stages) < len(status.Stages) {
+		next = "a deletion waits"
+	}
+	for _, st := range stages {
 		switch {
 		case st.Current != nil && status.Newest != nil && st.Current.Number == status.Newest.Number:
 			ok++
@@ -97,7 +102,7 @@ func progressOf(status promotion.Status) string {
 			next = fmt.Sprintf("%s has %d", st.Name, st.Current.Number)
 		}
 	}
-	return strings.TrimSuffix(fmt.Sprintf("%d/%d, %s", ok, len(status.Stages), next), ", ")
+	return strings.TrimSuffix(fmt.Sprintf("%d/%d, %s", ok, len(stages), next), ", ")
 }
 
 func releaseOf(r *promotion.ReleaseStatus) string {
@@ -115,7 +120,7 @@ func (p *program) deliveryLines(s promotion.Status) []string {
 	t := screen.Table{Headings: []string{"STAGE", "CURRENT", "FAILED", "OPEN ROLLOUTS"}}
 	for _, st := range s.Stages {
 		name := st.Name
-		if st.Retired {
+		if st.Retired && st.Name != gitops.DeletionStage {
 			name += " (retired)"
 		}
 		t.Rows = append(t.Rows, []string{name, releaseOf(st.Current), releaseOf(st.Failed), openOf(st)})

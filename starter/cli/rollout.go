@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,7 +53,7 @@ func (p *program) rolloutsTable(list api.Rollouts) []string {
 	t := screen.Table{Headings: []string{"ROLLOUT", "RELEASE", "PHASE", "HEALTHY", "STARTED"}}
 	for _, r := range list.Rollouts {
 		t.Rows = append(t.Rows, []string{
-			r.ID, fmt.Sprintf("%d (%s)", r.Release, gitops.ShortRevision(r.Revision)), string(r.Phase),
+			r.ID, strings.TrimPrefix(subjectOf(r.Delete, r.Release, r.Revision), "release "), string(r.Phase),
 			fmt.Sprintf("%d/%d", r.Healthy, r.Total), moment(r.Started),
 		})
 	}
@@ -121,12 +122,20 @@ func (p *program) rolloutAbort() *cobra.Command {
 	return c
 }
 
+// subjectOf is what a rollout delivers.
+func subjectOf(deletes bool, release int, revision string) string {
+	if deletes {
+		return "deletion"
+	}
+	return fmt.Sprintf("release %d (%s)", release, gitops.ShortRevision(revision))
+}
+
 // rolloutLines is a rollout for people: what it is, its gates, its plan.
 func (p *program) rolloutLines(id client.RolloutID, r workflows.RolloutStatus) []string {
 	width := p.textWidth()
 	lines := []string{
 		p.Palette.Bold("rollout " + id.String()),
-		fmt.Sprintf("release %d (%s), %s, started %s", r.Release, gitops.ShortRevision(r.Revision), r.Phase, moment(r.Started)),
+		fmt.Sprintf("%s, %s, started %s", subjectOf(r.Delete, r.Release, r.Revision), r.Phase, moment(r.Started)),
 	}
 	if r.Phase != gitops.PhaseWaiting { // else its gates say the same
 		lines = append(lines, screen.Wrap(r.Message, "", width)...)

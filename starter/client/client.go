@@ -105,6 +105,11 @@ func (c Client) Sync(ctx context.Context, key, by string) (api.Outcome, error) {
 	return call[api.Outcome](ctx, c, request{path: "/deliveries/" + escape(key) + "/sync", body: api.Sync{By: by}})
 }
 
+// Abandon leaves the objects of targets that are to be deleted where they are.
+func (c Client) Abandon(ctx context.Context, key string, a api.Abandon) (api.Outcome, error) {
+	return call[api.Outcome](ctx, c, request{path: "/deliveries/" + escape(key) + "/abandon", body: a})
+}
+
 // Catalog returns what is declared, and what was refused.
 func (c Client) Catalog(ctx context.Context) (workflows.CatalogStatus, error) {
 	return call[workflows.CatalogStatus](ctx, c, request{path: "/catalog"})

@@ -89,6 +89,24 @@ func (k *Keeper) ensureDeliveries(ctx context.Context) error {
 	return nil
 }
 
+// Retiring are the Deliveries that run besides those declared. A Delivery that has ended
+// a moment ago may be among them.
+func (c Client) Retiring(ctx context.Context, declared map[string]bool) (keys []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	count, err := c.Temporal.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Query: runningDeliveries})
+	if err != nil || count.GetCount() <= int64(len(declared)) {
+		return nil, explain("count the Deliveries", err)
+	}
+	running, err := c.running(ctx)
+	for id := range running {
+		if key, ok := workflows.DeliveryKey(id); ok && !declared[key] {
+			keys = append(keys, key)
+		}
+	}
+	return keys, explain("list the Deliveries", err)
+}
+
 // running are the ids of the Deliveries that run.
 func (c Client) running(ctx context.Context) (map[string]bool, error) {
 	ids := map[string]bool{}

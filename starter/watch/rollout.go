@@ -26,7 +26,7 @@ func viewOfRollout(id client.RolloutID, r workflows.RolloutStatus, untilGate boo
 
 func outcomeOf(phase gitops.Phase) Outcome {
 	switch phase {
-	case gitops.PhaseHealthy:
+	case gitops.PhaseHealthy, gitops.PhaseDeleted:
 		return Healthy
 	case gitops.PhaseFailed:
 		return Failed
@@ -96,6 +96,8 @@ func waveOf(t workflows.TargetStatus) (string, Urgency) {
 		return "waits at the prune gate", Active
 	case gitops.TargetHealthy:
 		return "done", Done
+	case gitops.TargetDeleted:
+		return "deleted", Done
 	case gitops.TargetFailed:
 		if t.Wave == "" {
 			return "failed", Broken

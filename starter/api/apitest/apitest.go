@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -36,6 +37,8 @@ type World struct {
 	Refuse error
 	// Said are the words of activities, by task queue.
 	Said map[string]string
+	// Leaving are Deliveries that run and are not declared.
+	Leaving []string
 }
 
 // New returns a world without any workflow.
@@ -104,6 +107,13 @@ func (w *World) Words(context.Context, string) (map[string]string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return maps.Clone(w.Said), nil
+}
+
+// Retiring implements api.Asker.
+func (w *World) Retiring(context.Context, map[string]bool) ([]string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.Leaving), nil
 }
 
 // Update implements api.Teller.
