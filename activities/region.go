@@ -73,6 +73,8 @@ type PlanInput struct {
 	Preflight bool `json:"preflight,omitempty"`
 	// Health are the catalog's own rules about kinds.
 	Health []gitops.HealthRule `json:"health,omitempty"`
+	// Scope is what was asked of this sync beyond the usual.
+	Scope gitops.SyncScope `json:"scope,omitzero"`
 	// Delete says that the target itself goes. The bundle is what was delivered there
 	// last; it may be missing.
 	Delete bool `json:"delete,omitempty"`
@@ -103,7 +105,7 @@ func (r *Region) plan(ctx context.Context, in PlanInput) (summary gitops.PlanSum
 	if err != nil {
 		return summary, err
 	}
-	input := kube.PlanInput{Target: in.Target, Digest: in.Bundle.Digest, MAC: r.MAC, Rollout: in.Rollout.String(), Preflight: in.Preflight, Health: in.Health}
+	input := kube.PlanInput{Target: in.Target, Digest: in.Bundle.Digest, MAC: r.MAC, Rollout: in.Rollout.String(), Preflight: in.Preflight, Health: in.Health, Scope: in.Scope}
 	if in.Delete {
 		input.DeletedBy = in.Rollout.Delivery
 	}

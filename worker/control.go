@@ -50,6 +50,7 @@ func (p program) control(ctx context.Context) (worker.Worker, error) {
 	register(w, workflows.RolloutType, workflows.Rollout)
 	register(w, workflows.CatalogType, workflows.Catalog)
 	register(w, workflows.PollType, workflows.Poll)
+	register(w, workflows.PreviewType, workflows.Preview)
 	w.RegisterActivity(&activities.Source{
 		Mirrors: mirrors, Charts: charts.New(charts.Options{Credentials: p.chartCredentials()}), Blobs: blobs,
 		Signers: signers, Submodules: p.settings.Git.Submodules,

@@ -144,7 +144,7 @@ func (d *delivery) rolloutInput(c promotion.Command) RolloutInput {
 	release, _ := d.state.Release(c.Release)
 	in := RolloutInput{
 		Delivery: d.key, Stage: c.Stage, Number: c.Rollout, Release: c.Release, Revision: release.Revision(),
-		Gates: c.Gates, Granted: c.Granted, CatchUp: c.CatchUp, Health: d.state.Spec.Health,
+		Gates: c.Gates, Granted: c.Granted, CatchUp: c.CatchUp, Health: d.state.Spec.Health, Scope: c.Scope,
 	}
 	if in.Delete = c.Delete; in.Delete {
 		in.Targets = d.leavingTargets(c.Targets)

@@ -92,11 +92,11 @@ func (d *delivery) retire(ctx workflow.Context) {
 
 // sync is the update that `tidegate sync` sends.
 func (d *delivery) sync(ctx workflow.Context, in SyncRequest) (SyncResult, error) {
-	commands, err := d.ask(ctx, promotion.Event{Kind: promotion.SyncRequested, By: in.By})
+	commands, err := d.ask(ctx, promotion.Event{Kind: promotion.SyncRequested, By: in.By, Names: in.Targets, Scope: in.Scope})
 	if err != nil {
 		return SyncResult{}, err
 	}
-	return SyncResult{Message: outcomeOfSync(commands)}, nil
+	return SyncResult{Message: outcomeOfSync(in, commands)}, nil
 }
 
 // ask tells the rules of an event, and returns what they have decided.
@@ -109,7 +109,7 @@ func (d *delivery) ask(ctx workflow.Context, e promotion.Event) (commands []prom
 }
 
 // outcomeOfSync says what a sync has set going.
-func outcomeOfSync(commands []promotion.Command) string {
+func outcomeOfSync(in SyncRequest, commands []promotion.Command) string {
 	for _, c := range commands {
 		switch c.Kind {
 		case promotion.StartRollout:
@@ -120,6 +120,9 @@ func outcomeOfSync(commands []promotion.Command) string {
 		case promotion.Approve:
 			return fmt.Sprintf("gate %s of rollout %d in %s is opened", c.Gate, c.Rollout, c.Stage)
 		}
+	}
+	if in.Scope != nil {
+		return "nothing was started: in every stage meant a rollout is at work, or nothing was delivered yet"
 	}
 	return "nothing to do: every stage has the newest release that it may have"
 }

@@ -15,6 +15,7 @@ const (
 	RolloutType  = "Rollout"
 	CatalogType  = "Catalog"
 	PollType     = "Poll"
+	PreviewType  = "Preview"
 )
 
 // TaskQueue serves every workflow and the activities that need neither a
@@ -42,6 +43,9 @@ func DeliveryID(key string) string { return "delivery/" + key }
 func RolloutID(delivery, stage string, number int) string {
 	return fmt.Sprintf("rollout/%s/%s/%d", delivery, stage, number)
 }
+
+// PreviewID is the id of a Preview: preview/<project>/<name>/<key>.
+func PreviewID(delivery, key string) string { return "preview/" + delivery + "/" + key }
 
 // DeliveryKey is the inverse of DeliveryID; ok is false for any other id.
 func DeliveryKey(id string) (key string, ok bool) { return strings.CutPrefix(id, "delivery/") }

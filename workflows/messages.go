@@ -99,6 +99,10 @@ type Specification struct {
 // implied sync gates and retries what failed.
 type SyncRequest struct {
 	By string `json:"by"`
+	// Scope is what is asked beyond the usual: what was started last is delivered again
+	// then, to that extent, to the Targets; to all when there are no names.
+	Scope   *gitops.SyncScope `json:"scope,omitempty"`
+	Targets []string          `json:"targets,omitempty"`
 }
 
 // SyncResult answers a SyncRequest.
@@ -131,8 +135,24 @@ type RolloutInput struct {
 	CatchUp  bool          `json:"catchUp,omitempty"`
 	// Delete says that the targets are to be deleted; there is no release.
 	Delete bool `json:"delete,omitempty"`
+	// Scope is what somebody asked of this sync beyond the usual.
+	Scope *gitops.SyncScope `json:"scope,omitempty"`
 	// Health are the catalog's own rules about kinds.
 	Health []gitops.HealthRule `json:"health,omitempty"`
+}
+
+// PreviewInput asks what a sync would do.
+type PreviewInput struct {
+	Delivery string         `json:"delivery"`
+	Stages   []PreviewStage `json:"stages"`
+}
+
+// PreviewStage is a release, and the targets of a stage that it would go to.
+type PreviewStage = RolloutInput
+
+// PreviewResult is the plans of the stages, as if they were rollouts without a number.
+type PreviewResult struct {
+	Stages []RolloutStatus `json:"stages"`
 }
 
 // TargetInput is one target of a Rollout and what it is to become.

@@ -14,7 +14,7 @@ import (
 // registered are all workflows, by the names that they are registered under.
 var registered = map[string]any{
 	workflows.PushType: workflows.Push, workflows.DeliveryType: workflows.Delivery, workflows.RolloutType: workflows.Rollout,
-	workflows.CatalogType: workflows.Catalog, workflows.PollType: workflows.Poll,
+	workflows.CatalogType: workflows.Catalog, workflows.PollType: workflows.Poll, workflows.PreviewType: workflows.Preview,
 }
 
 // Work that is under way must survive an upgrade: every recorded history, of

@@ -108,6 +108,8 @@ func (r *rollout) outcome() (gitops.Phase, string) {
 	switch total := len(r.status.Targets); {
 	case r.stop != "" && r.stopPhase != gitops.PhaseSuperseded:
 		return r.stopPhase, r.stop
+	case r.unselected() != "":
+		return gitops.PhaseFailed, r.unselected()
 	case count[gitops.TargetFailed] > 0:
 		return gitops.PhaseFailed, fmt.Sprintf("%d of %d targets failed", count[gitops.TargetFailed], total)
 	case r.stop != "" && count[gitops.TargetStopped] > 0:

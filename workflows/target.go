@@ -73,7 +73,7 @@ func (r *rollout) planAndDeliverTargets(ctx workflow.Context) {
 // looks at the plan before it is carried out.
 func (t *target) makePlan(ctx workflow.Context, shown bool) ending {
 	plan, err := planTarget(ctx, activities.PlanInput{
-		Target: t.Target, Bundle: t.Bundle, Rollout: t.ref(), Siblings: t.siblings(), Preflight: t.Target.Preflight.Wanted(shown), Health: t.rollout.in.Health, Delete: t.rollout.in.Delete,
+		Target: t.Target, Bundle: t.Bundle, Rollout: t.ref(), Siblings: t.siblings(), Preflight: t.Target.Preflight.Wanted(shown), Health: t.rollout.in.Health, Delete: t.rollout.in.Delete, Scope: t.rollout.scope(),
 	})
 	switch {
 	case err != nil:

@@ -13,6 +13,7 @@ import (
 	"github.com/tidegate/tidegate/internal/git/gittest"
 	"github.com/tidegate/tidegate/internal/gitops"
 	"github.com/tidegate/tidegate/internal/promotion"
+	wire "github.com/tidegate/tidegate/starter/api"
 )
 
 // mistake is an Application that cannot be delivered, and what its owner must be
@@ -151,7 +152,7 @@ func TestAnObjectThatOneRegionRefuses(t *testing.T) {
 	require.Contains(t, out, "immutable")
 
 	require.NoError(t, w.kube("staging-1").CoreV1().ConfigMaps(w.name).Delete(t.Context(), "settings", metav1.DeleteOptions{}))
-	_, err = w.api.Sync(t.Context(), w.delivery(), "somebody")
+	_, err = w.api.Sync(t.Context(), w.delivery(), wire.Sync{By: "somebody"})
 	require.NoError(t, err)
 	w.untilDelivered(commit)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tidegate/tidegate/internal/promotion"
+	wire "github.com/tidegate/tidegate/starter/api"
 	"github.com/tidegate/tidegate/starter/hook"
 	"github.com/tidegate/tidegate/workflows"
 )
@@ -55,7 +56,7 @@ func TestAChangeIsExactlyThatChangeInTenRegions(t *testing.T) {
 
 	w.step("a sync of what is there writes nothing", func(t *testing.T) {
 		before := w.now()
-		_, err := w.api.Sync(t.Context(), w.delivery(), "a test")
+		_, err := w.api.Sync(t.Context(), w.delivery(), wire.Sync{By: "a test"})
 		require.NoError(t, err)
 		w.untilState("the sync has ended", func(s promotion.State) bool { return len(s.OpenRollouts()) == 0 })
 		w.requireNoWrites(before)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	wire "github.com/tidegate/tidegate/starter/api"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -42,7 +43,7 @@ func TestARealProjectInTenRegions(t *testing.T) {
 				}
 			}
 			before := w.now()
-			_, err := w.api.Sync(t.Context(), w.delivery(), "somebody")
+			_, err := w.api.Sync(t.Context(), w.delivery(), wire.Sync{By: "somebody"})
 			require.NoError(t, err)
 			w.untilDelivered(commit)
 			w.requireNoWrites(before)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidegate/tidegate/internal/gitops"
 	"github.com/tidegate/tidegate/internal/promotion"
+	wire "github.com/tidegate/tidegate/starter/api"
 	"github.com/tidegate/tidegate/workflows"
 )
 
@@ -38,7 +39,7 @@ func TestWorkflowsThatAreEndedFromOutside(t *testing.T) {
 		r := stuck("example.com/web:4")
 		require.NoError(t, w.temporal.TerminateWorkflow(t.Context(), id(r), "", "a test"))
 		require.Equal(t, gitops.PhaseAborted, w.untilEnded(r.Number).Phase)
-		outcome, err := w.api.Sync(t.Context(), w.delivery(), "somebody")
+		outcome, err := w.api.Sync(t.Context(), w.delivery(), wire.Sync{By: "somebody"})
 		require.NoError(t, err)
 		require.Contains(t, outcome.Message, "started")
 		w.untilState("the release has another rollout", func(s promotion.State) bool {

@@ -41,6 +41,9 @@ type PlanSummary struct {
 	Prune     int    `json:"prune"`
 	Hooks     int    `json:"hooks,omitempty"` // hooks to run
 	Unchanged int    `json:"unchanged"`
+	// Selected is how many objects the scope of the sync selects; of all when it selects
+	// none in particular.
+	Selected int `json:"selected,omitempty"`
 	// Kept are objects that are no longer declared and stay, since pruning is not
 	// allowed: the target is OutOfSync while there are any.
 	Kept  int    `json:"kept,omitempty"`

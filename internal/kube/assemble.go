@@ -34,7 +34,8 @@ func (v *view) assemble(in PlanInput, verdicts []diff.Verdict) (Plan, error) {
 			return plan, fmt.Errorf("%s is still to be judged: %s", verdicts[i].Key, verdict.Action)
 		}
 	}
-	if len(v.wanted) == 0 && len(prune) > 0 && !in.Target.SyncPolicy.AllowEmpty {
+	plan.Selected = len(verdicts)
+	if v.wantsNothing && len(prune) > 0 && !in.Target.SyncPolicy.AllowEmpty {
 		return plan, fmt.Errorf("%w: the bundle is empty, which would delete all %d objects; set syncPolicy.automated.allowEmpty if that is meant", ErrRefused, len(prune))
 	}
 	if plan.PruneNeedsApproval = diff.PruneNeedsApproval(prune, v.present()); plan.PruneNeedsApproval == "" {

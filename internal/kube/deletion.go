@@ -73,10 +73,9 @@ func (r *Region) viewOfDeletion(ctx context.Context, in PlanInput, inv *Inventor
 	if err != nil {
 		return nil, err
 	}
-	return &view{
-		region: r, mac: in.MAC, hooks: hooks, options: options, rules: rules, records: recordsBut(inv, hooks),
-		live: map[gitops.ObjectKey]diff.Live{}, inventory: inv, runsHooks: true, deletes: true,
-	}, nil
+	v := r.newView(in, inv, hooks)
+	v.options, v.rules, v.runsHooks, v.deletes = options, rules, true, true
+	return v, nil
 }
 
 // deletionHooks are the hooks of the bundle that run when the target is deleted. The

@@ -33,6 +33,8 @@ type PlanInput struct {
 	Preflight bool
 	// Health are the catalog's own rules about kinds.
 	Health []gitops.HealthRule
+	// Scope is what was asked of this sync beyond the usual.
+	Scope gitops.SyncScope
 	// DeletedBy is the Delivery that deletes the target, all of it; of the bundle, which
 	// may be missing then, only the hooks of a deletion count. Empty for a delivery.
 	DeletedBy string
@@ -72,6 +74,8 @@ type Plan struct {
 	// them before: what Git does not have stays (ClientSideApplyMigration=false).
 	KeepManagers bool `json:"keepManagers,omitempty"`
 	Unchanged    int  `json:"unchanged"`
+	// Selected is how many objects the scope of the sync selects.
+	Selected int `json:"selected,omitempty"`
 	// Kept are objects that are no longer desired and stay, with the reason: the
 	// target is OutOfSync while there are any.
 	Kept []gitops.ObjectIssue `json:"kept,omitempty"`
@@ -167,6 +171,7 @@ func (r *Region) Plan(ctx context.Context, in PlanInput) (Plan, error) {
 }
 
 func (r *Region) plan(ctx context.Context, in PlanInput) (Plan, error) {
+	in.Target.SyncPolicy.Prune = in.Target.SyncPolicy.Prune || in.Scope.Prune
 	options, err := manifest.TargetOptions(in.Target.SyncPolicy.Options)
 	if err != nil {
 		return Plan{}, err
@@ -183,9 +188,9 @@ func (r *Region) plan(ctx context.Context, in PlanInput) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	v := &view{region: r, mac: in.MAC, wanted: wanted, hooks: hooks, options: options, rules: rules, records: recordsBut(inv, hooks), live: map[gitops.ObjectKey]diff.Live{}, projected: map[gitops.ObjectKey]map[string]any{}}
-	v.runsHooks = inv.Delivered != in.Digest
-	v.ignored, v.inventory = map[gitops.ObjectKey]diff.Ignored{}, inv
+	v := r.newView(in, inv, hooks)
+	v.wanted, v.options, v.rules = wanted, options, rules
+	v.runsHooks, v.wantsNothing = inv.Delivered != in.Digest, len(wanted) == 0
 	if v.ignore, err = diff.NewIgnore(in.Target.Ignore); err != nil {
 		return Plan{}, fmt.Errorf("%w: ignoreDifferences: %w", manifest.ErrInvalid, err)
 	}
@@ -198,16 +203,14 @@ func (r *Region) plan(ctx context.Context, in PlanInput) (Plan, error) {
 	if err := v.leaveIgnored(ctx); err != nil {
 		return Plan{}, err
 	}
-	for _, d := range v.wanted {
-		if mannerOf(d.Options).projects() {
-			v.projected[d.Key] = d.Content
-		}
-	}
 	verdicts, err := v.compare(ctx, in.Target)
 	if err != nil {
 		return Plan{}, err
 	}
-	if err := refused(verdicts); err != nil {
+	if verdicts, err = v.selected(in.Scope, verdicts); err == nil {
+		err = refused(verdicts)
+	}
+	if err != nil {
 		return Plan{}, err
 	}
 	plan, err := v.assemble(in, verdicts)

@@ -41,6 +41,7 @@ type scene struct {
 	health    []gitops.HealthRule
 	deadline  time.Duration // of waits
 	deletedBy string        // of plans that delete the target
+	scope     gitops.SyncScope
 }
 
 // open connects to a region as a worker does.
@@ -89,7 +90,7 @@ func (s *scene) bundle(t testing.TB, documents ...string) []byte {
 
 func (s *scene) tryPlan(t testing.TB, bundle []byte) (kube.Plan, error) {
 	t.Helper()
-	return s.region.Plan(t.Context(), kube.PlanInput{Target: s.target, Bundle: bundle, Digest: mac("bundle", bundle), MAC: mac, Rollout: fmt.Sprintf("%s#%d", s.target.Name, s.epoch+1), Preflight: s.preflight, Health: s.health, DeletedBy: s.deletedBy})
+	return s.region.Plan(t.Context(), kube.PlanInput{Target: s.target, Bundle: bundle, Digest: mac("bundle", bundle), MAC: mac, Rollout: fmt.Sprintf("%s#%d", s.target.Name, s.epoch+1), Preflight: s.preflight, Health: s.health, DeletedBy: s.deletedBy, Scope: s.scope})
 }
 
 func (s *scene) plan(t testing.TB, documents ...string) kube.Plan {

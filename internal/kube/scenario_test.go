@@ -34,6 +34,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 //	target.yaml               the target's sync policy
 //	sync                      a bundle is planned and delivered
 //	plan                      a bundle is planned
+//	only RESOURCE             the sync after it is of those objects only, in the form of tidegate sync --resource; or of prune
 //	retire                    the target is deleted, whose last bundle was this
 //	preflight                 it is planned, and the plan tried out
 //	patch RESOURCE NAME       somebody else patches an object (a merge patch)
@@ -102,6 +103,14 @@ func (p *play) act(t *testing.T, words []string, body string) {
 	case "sync":
 		if plan, ok := p.tell(t, body); ok {
 			p.carryOut(t, plan)
+		}
+		p.scope = gitops.SyncScope{}
+	case "only":
+		for _, word := range words[1:] {
+			p.scope.Resources = append(p.scope.Resources, strings.ReplaceAll(word, "$name", p.target.Name))
+		}
+		if p.scope.Prune = slices.Contains(words, "prune"); p.scope.Prune {
+			p.scope.Resources = nil
 		}
 	case "plan":
 		p.tell(t, body)

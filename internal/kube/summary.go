@@ -16,7 +16,7 @@ func (p Plan) Summary(artifact string) gitops.PlanSummary {
 	s := gitops.PlanSummary{
 		Target: p.Target, Region: p.Region, Digest: p.Digest, Artifact: artifact,
 		Unchanged: p.Unchanged, Kept: len(p.Kept), PruneNeedsApproval: p.PruneNeedsApproval,
-		Tried: p.Tried, Changes: p.Changes,
+		Tried: p.Tried, Changes: p.Changes, Selected: p.Selected,
 	}
 	for _, step := range p.Steps {
 		applies := step.Applies()

@@ -46,9 +46,19 @@ type view struct {
 	// runsHooks says that this bundle was not delivered to its end yet.
 	runsHooks bool
 	deletes   bool // the target itself goes
+	// wantsNothing says that the bundle is empty.
+	wantsNothing bool
 
 	mu   sync.Mutex
 	live map[gitops.ObjectKey]diff.Live
+}
+
+// newView sees nothing yet.
+func (r *Region) newView(in PlanInput, inv *Inventory, hooks []hook) *view {
+	return &view{
+		region: r, mac: in.MAC, inventory: inv, hooks: hooks, records: recordsBut(inv, hooks),
+		live: map[gitops.ObjectKey]diff.Live{}, projected: map[gitops.ObjectKey]map[string]any{}, ignored: map[gitops.ObjectKey]diff.Ignored{},
+	}
 }
 
 // place is one kind in one namespace, which is what one list reads.
@@ -223,6 +233,11 @@ func (v *view) compare(ctx context.Context, t gitops.Target) ([]diff.Verdict, er
 			continue
 		}
 		c.Desired = append(c.Desired, diff.Desired{Key: d.Key, Shared: true, Labels: t.SyncPolicy.NamespaceLabels, Annotations: t.SyncPolicy.NamespaceAnnotations})
+	}
+	for _, d := range v.wanted {
+		if mannerOf(d.Options).projects() {
+			v.projected[d.Key] = d.Content
+		}
 	}
 	verdicts := diff.Compare(c)
 	moved := map[gitops.ObjectKey]bool{}

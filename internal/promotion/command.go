@@ -17,6 +17,7 @@ const (
 	// it waits at Gates. CatchUp says that only targets that were unreachable are
 	// brought up to what the others already run. Delete says that Targets, which are
 	// among Leaving, are to be deleted; there is no Release then.
+	// With a Scope only that much of the release is delivered, to some targets.
 	StartRollout CommandKind = "StartRollout"
 	// Grant gives the stage's lock to a rollout that said Approved.
 	Grant CommandKind = "Grant"
@@ -38,14 +39,15 @@ const (
 type Command struct {
 	Kind CommandKind `json:"kind"`
 
-	Stage   string        `json:"stage,omitempty"`
-	Rollout int           `json:"rollout,omitempty"`
-	Release int           `json:"release,omitempty"`
-	Targets []string      `json:"targets,omitempty"` // names, sorted
-	Gates   []gitops.Gate `json:"gates,omitempty"`
-	Granted bool          `json:"granted,omitempty"`
-	CatchUp bool          `json:"catchUp,omitempty"`
-	Delete  bool          `json:"delete,omitempty"`
+	Stage   string            `json:"stage,omitempty"`
+	Rollout int               `json:"rollout,omitempty"`
+	Release int               `json:"release,omitempty"`
+	Targets []string          `json:"targets,omitempty"` // names, sorted
+	Gates   []gitops.Gate     `json:"gates,omitempty"`
+	Granted bool              `json:"granted,omitempty"`
+	CatchUp bool              `json:"catchUp,omitempty"`
+	Delete  bool              `json:"delete,omitempty"`
+	Scope   *gitops.SyncScope `json:"scope,omitempty"`
 
 	Gate       string `json:"gate,omitempty"`
 	PlanDigest string `json:"planDigest,omitempty"`

@@ -42,7 +42,8 @@ const (
 	// SyncRequested is somebody (By) who asks for delivery now: candidates that
 	// wait for a sync are approved, failed releases are retried, and when there is
 	// neither, what was last started is delivered again. Names limits it to the
-	// stages with one of these targets.
+	// stages with one of these targets. With a Scope it is only ever the last of these:
+	// what was started last is delivered again, to that extent, to these targets.
 	SyncRequested EventKind = "SyncRequested"
 	// ReopenRequested asks for the candidate of Release at the gate of Stage again,
 	// after it was closed for newer ones or rejected.
@@ -73,11 +74,12 @@ type Event struct {
 	Targets    []TargetOutcome `json:"targets,omitempty"`
 	PlanDigest string          `json:"planDigest,omitempty"`
 
-	By      string   `json:"by,omitempty"`
-	Names   []string `json:"names,omitempty"`
-	Release int      `json:"release,omitempty"`
-	Region  string   `json:"region,omitempty"`
-	Message string   `json:"message,omitempty"`
+	By      string            `json:"by,omitempty"`
+	Names   []string          `json:"names,omitempty"`
+	Scope   *gitops.SyncScope `json:"scope,omitempty"`
+	Release int               `json:"release,omitempty"`
+	Region  string            `json:"region,omitempty"`
+	Message string            `json:"message,omitempty"`
 }
 
 // TargetOutcome is where one target of a rollout stands.

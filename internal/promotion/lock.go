@@ -70,7 +70,7 @@ func (m *machine) start(i int, r Rollout) {
 	m.hold(i, r)
 	m.command(Command{
 		Kind: StartRollout, Stage: r.Stage, Rollout: r.Number, Release: r.Release,
-		Targets: r.Targets, Granted: true, CatchUp: r.CatchUp,
+		Targets: r.Targets, Granted: true, CatchUp: r.CatchUp, Scope: r.Scope,
 	})
 }
 

@@ -103,6 +103,10 @@ func (w *world) actions() map[string]func(*rapid.T) {
 		"sync": func(t *rapid.T) {
 			w.tell(promotion.Event{Kind: promotion.SyncRequested, By: "ada", Names: drawNames(t)})
 		},
+		"sync some": func(t *rapid.T) {
+			scope := rapid.SampledFrom([]gitops.SyncScope{{Prune: true}, {Resources: []string{"apps:Deployment:web"}}}).Draw(t, "scope")
+			w.tell(promotion.Event{Kind: promotion.SyncRequested, By: "ada", Names: drawNames(t), Scope: &scope})
+		},
 		"reopen": w.drawReopen,
 		"abandon": func(t *rapid.T) {
 			if len(w.state.Leaving) == 0 {

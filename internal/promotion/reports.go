@@ -137,6 +137,9 @@ func (m *machine) finish(i, place int, phase gitops.Phase) {
 		st.Waiting = slices.Delete(st.Waiting, place, place+1)
 	}
 	m.remember(r, phase)
+	if r.isPartial() {
+		return
+	}
 	if place >= 0 {
 		m.candidateEnded(i, r, phase)
 		return

@@ -192,7 +192,7 @@ func (m *rules) heardOf(e promotion.Event) {
 		e.Phase = gitops.PhaseAborted
 	}
 	m.said[e.Rollout] = e
-	if !a.granted {
+	if !a.granted || a.Scope != nil && len(a.Scope.Resources) > 0 {
 		return
 	}
 	switch e.Phase {

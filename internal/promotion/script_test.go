@@ -25,6 +25,7 @@ import (
 //	rendered CONTENT           render-failed REASON          render-stale NUMBER CONTENT
 //	report ROLLOUT PHASE [TARGET=PHASE ...] [plan=DIGEST]    stale ROLLOUT PHASE
 //	gone ROLLOUT [PHASE]       sync WHO [TARGET ...]         reopen STAGE RELEASE
+//	sync-some, sync-prune      a sync of some objects, and one that may prune
 //	recovered REGION           status
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
@@ -112,6 +113,10 @@ func (p *player) event(word string, args []string) promotion.Event {
 		return promotion.Event{Kind: promotion.RolloutGone, Rollout: p.number(args[0]), Stage: p.stageOf(p.number(args[0])), Phase: gitops.Phase(rest)}
 	case "sync":
 		return promotion.Event{Kind: promotion.SyncRequested, By: args[0], Names: args[1:]}
+	case "sync-some":
+		return promotion.Event{Kind: promotion.SyncRequested, By: args[0], Names: args[1:], Scope: &gitops.SyncScope{Resources: []string{":ConfigMap:*"}}}
+	case "sync-prune":
+		return promotion.Event{Kind: promotion.SyncRequested, By: args[0], Names: args[1:], Scope: &gitops.SyncScope{Prune: true}}
 	case "retired":
 		return promotion.Event{Kind: promotion.Retired}
 	case "abandon":

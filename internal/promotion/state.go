@@ -37,15 +37,15 @@ type State struct {
 
 	// Stages are those of the specification, in its order, then those that were
 	// retired while a rollout of theirs was open.
-	Stages   []StageState  `json:"stages,omitempty"`
-	Targets  []TargetState `json:"targets,omitempty"`  // sorted by name
+	Stages  []StageState  `json:"stages,omitempty"`
+	Targets []TargetState `json:"targets,omitempty"` // sorted by name
 	// Leaving are targets that are no longer declared and whose objects are to be
 	// deleted, sorted by name; Deletion is the rollout that does so, while one is open.
 	Leaving  []Leaving `json:"leaving,omitempty"`
 	Deletion *Rollout  `json:"deletion,omitempty"`
 	// Retired says that the catalog no longer declares the Delivery.
-	Retired bool `json:"retired,omitempty"`
-	Rollouts []Rollout     `json:"rollouts,omitempty"` // ended ones, oldest first
+	Retired  bool      `json:"retired,omitempty"`
+	Rollouts []Rollout `json:"rollouts,omitempty"` // ended ones, oldest first
 	// Probing are the regions that are asked until they answer, sorted.
 	Probing    []string    `json:"probing,omitempty"`
 	Conditions []Condition `json:"conditions,omitempty"`
@@ -107,6 +107,8 @@ type Rollout struct {
 	Gates   []gitops.Gate `json:"gates,omitempty"`
 	CatchUp bool          `json:"catchUp,omitempty"`
 	Delete  bool          `json:"delete,omitempty"` // deletes its targets; there is no Release
+	// Scope is what somebody asked of it beyond the usual; it is a catch-up then.
+	Scope *gitops.SyncScope `json:"scope,omitempty"`
 	// Reopened says that it replaces a candidate that was terminated from outside;
 	// that happens once.
 	Reopened   bool   `json:"reopened,omitempty"`

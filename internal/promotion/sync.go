@@ -13,6 +13,10 @@ func (m *machine) syncRequested(e Event) {
 	if m.Render.Error != "" {
 		m.Render.Dirty = true
 	}
+	if e.Scope != nil && !e.Scope.IsZero() {
+		m.syncScoped(e)
+		return
+	}
 	done := m.retryDeletion(e.Names)
 	var stages []int
 	for i, st := range m.Stages {
@@ -30,6 +34,28 @@ func (m *machine) syncRequested(e Event) {
 		}
 	}
 }
+
+// syncScoped delivers what was started last again, to the extent that was asked, in
+// every stage that nothing is at work in. It needs no gate: the release has passed it.
+func (m *machine) syncScoped(e Event) {
+	for i := range m.Stages {
+		st := &m.Stages[i]
+		targets := m.targetsFor(i, st.LastStarted)
+		if len(e.Names) > 0 {
+			targets = slices.DeleteFunc(targets, func(name string) bool { return !slices.Contains(e.Names, name) })
+		}
+		if st.Running != nil || len(targets) == 0 || m.taken(i, targets) {
+			continue
+		}
+		if r, ok := m.newRollout(i, Rollout{Release: st.LastStarted, Targets: targets, CatchUp: true, Scope: e.Scope}); ok {
+			m.start(i, r)
+		}
+	}
+}
+
+// isPartial says whether a rollout delivers some of the objects only: how it fares says
+// nothing of its targets.
+func (r Rollout) isPartial() bool { return r.Scope != nil && len(r.Scope.Resources) > 0 }
 
 // concerns says whether a stage has one of the named targets; no names are all.
 func (m *machine) concerns(i int, names []string) bool {

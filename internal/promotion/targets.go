@@ -20,8 +20,8 @@ func (m *machine) note(r *Rollout, e Event, running bool) {
 	if len(outcomes) > 0 {
 		count(r, outcomes)
 	}
-	if r.Release < m.Floor {
-		return // it is about a place that a target has left
+	if r.Release < m.Floor || r.isPartial() {
+		return // it is about a place that a target has left, or says little of it
 	}
 	for _, o := range outcomes {
 		if t := m.target(o.Name); t != nil && slices.Contains(r.Targets, o.Name) {

@@ -162,7 +162,7 @@ func TestADecisionMustSayWhatAboutWhatAndByWhom(t *testing.T) {
 func TestASyncIsAnUpdateOfTheDelivery(t *testing.T) {
 	w := apitest.ShopWorld()
 	w.Result = "rollout 6 has started"
-	outcome, err := serve(t, w).Sync(t.Context(), "default/shop", "anna")
+	outcome, err := serve(t, w).Sync(t.Context(), "default/shop", api.Sync{By: "anna"})
 	require.NoError(t, err)
 	require.Equal(t, "rollout 6 has started", outcome.Message)
 	require.Equal(t, "delivery/default/shop", w.Orders[0].Workflow)

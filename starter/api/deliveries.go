@@ -102,7 +102,14 @@ func (s server) sync(ctx context.Context, in *struct {
 	Body Sync
 },
 ) (*answer[Outcome], error) {
-	order := flows.Order{Workflow: workflows.DeliveryID(in.key()), Name: workflows.UpdateSync, Key: in.Key, Arg: workflows.SyncRequest{By: in.Body.By}}
+	scope := in.Body.scope()
+	if err := check(scope); err != nil {
+		return nil, err
+	}
+	order := flows.Order{
+		Workflow: workflows.DeliveryID(in.key()), Name: workflows.UpdateSync, Key: in.Key,
+		Arg: workflows.SyncRequest{By: in.Body.By, Scope: scope, Targets: in.Body.Targets},
+	}
 	var result workflows.SyncResult
 	err := s.Teller.Update(ctx, order, &result)
 	return &answer[Outcome]{Outcome{Message: result.Message}}, explain(err, unknownDelivery(in.key()))

@@ -32,6 +32,8 @@ type Asker interface {
 type Teller interface {
 	Update(ctx context.Context, o flows.Order, result any) error
 	Signal(ctx context.Context, workflow, signal string, arg any) error
+	// Preview runs a Preview workflow, and waits for its result.
+	Preview(ctx context.Context, workflow string, in workflows.PreviewInput, result *workflows.PreviewResult) error
 }
 
 // Shelf is what workers keep for others to read.
@@ -99,6 +101,7 @@ func register(a huma.API, s server) {
 	post(a, "abort", rolloutPath+"/abort", "End a rollout", s.abort)
 	post(a, "abandon", "/deliveries/{project}/{name}/abandon", "Leave the objects of targets that are to be deleted where they are", s.abandon)
 	post(a, "sync", "/deliveries/{project}/{name}/sync", "Deliver the newest release now", s.sync)
+	post(a, "preview", "/deliveries/{project}/{name}/preview", "Say what a sync would do", s.preview)
 	post(a, "refresh-catalog", "/catalog/refresh", "Read the catalog again now", s.refreshCatalog)
 }
 

@@ -84,7 +84,19 @@ type Abort struct {
 
 // Sync asks a Delivery to deliver its newest release now.
 type Sync struct {
-	By string `json:"by" minLength:"1" doc:"who asks"`
+	By        string   `json:"by" minLength:"1" doc:"who asks"`
+	Targets   []string `json:"targets,omitempty" doc:"only these, with resources or prune; all of them when empty"`
+	Resources []string `json:"resources,omitempty" doc:"only these objects, as GROUP:KIND:NAME or GROUP:KIND:NAMESPACE/NAME, with * and !; hooks do not run"`
+	Prune     bool     `json:"prune,omitempty" doc:"prune, whatever the policy of the targets says"`
+}
+
+// scope is what is asked beyond the usual; nil when that is nothing.
+func (s Sync) scope() *gitops.SyncScope {
+	scope := gitops.SyncScope{Resources: s.Resources, Prune: s.Prune}
+	if scope.IsZero() {
+		return nil
+	}
+	return &scope
 }
 
 // Abandon asks a Delivery to leave the objects of targets that are to be deleted.

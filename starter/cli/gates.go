@@ -80,27 +80,3 @@ func (p *program) abandon() *cobra.Command {
 	c.Flags().StringSliceVar(&request.Targets, "target", nil, "of these targets only")
 	return c
 }
-
-func (p *program) sync() *cobra.Command {
-	by := ""
-	c := &cobra.Command{
-		Use: "sync DELIVERY", Short: "Deliver the newest release now, and retry what failed", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := p.client()
-			if err != nil {
-				return err
-			}
-			_, key, err := p.named(cmd, c, args[0])
-			if err != nil {
-				return err
-			}
-			outcome, err := c.Sync(cmd.Context(), key, by)
-			if err != nil {
-				return err
-			}
-			return p.show(outcome, func() []string { return []string{outcome.Message} })
-		},
-	}
-	c.Flags().StringVar(&by, "by", p.User, "who asks")
-	return c
-}

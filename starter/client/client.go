@@ -101,8 +101,13 @@ func (c Client) Reject(ctx context.Context, id RolloutID, d api.Decision) (api.O
 }
 
 // Sync asks a Delivery to deliver its newest release now.
-func (c Client) Sync(ctx context.Context, key, by string) (api.Outcome, error) {
-	return call[api.Outcome](ctx, c, request{path: "/deliveries/" + escape(key) + "/sync", body: api.Sync{By: by}})
+func (c Client) Sync(ctx context.Context, key string, s api.Sync) (api.Outcome, error) {
+	return call[api.Outcome](ctx, c, request{path: "/deliveries/" + escape(key) + "/sync", body: s})
+}
+
+// Preview says what a Sync would do.
+func (c Client) Preview(ctx context.Context, key string, s api.Sync) (workflows.PreviewResult, error) {
+	return call[workflows.PreviewResult](ctx, c, request{path: "/deliveries/" + escape(key) + "/preview", body: s})
 }
 
 // Abandon leaves the objects of targets that are to be deleted where they are.

@@ -83,6 +83,23 @@ func (c Client) Update(ctx context.Context, o Order, result any) error {
 	return explain(o.Name+" "+o.Workflow, err)
 }
 
+// previewTimeout is how long the plans of a preview may take all together.
+const previewTimeout = 50 * time.Second
+
+// Preview runs a Preview workflow, and waits for its result. One that nobody waits for
+// any more ends by itself.
+func (c Client) Preview(ctx context.Context, id string, in workflows.PreviewInput, result *workflows.PreviewResult) error {
+	ctx, cancel := context.WithTimeout(ctx, previewTimeout)
+	defer cancel()
+	run, err := c.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: id, TaskQueue: workflows.TaskQueue, WorkflowExecutionTimeout: 2 * previewTimeout, StaticSummary: "what would a sync do?",
+	}, workflows.PreviewType, in)
+	if err == nil {
+		err = run.Get(ctx, result)
+	}
+	return explain("preview "+in.Delivery, err)
+}
+
 // Signal sends a signal to a workflow that runs.
 func (c Client) Signal(ctx context.Context, id, signal string, arg any) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)

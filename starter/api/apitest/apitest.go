@@ -32,6 +32,8 @@ type World struct {
 	// Orders are the updates that came, Signals the signals, by workflow id.
 	Orders  []flows.Order
 	Signals []string
+	// Previews are what was asked to be previewed.
+	Previews []workflows.PreviewInput
 	// Result is what an update results in; Refuse is its error instead.
 	Result string
 	Refuse error
@@ -125,6 +127,21 @@ func (w *World) Update(_ context.Context, o flows.Order, result any) error {
 		return w.Refuse
 	}
 	return convert(api.Outcome{Message: w.Result}, result)
+}
+
+// Preview implements api.Teller: every target is planned, and changes nothing.
+func (w *World) Preview(_ context.Context, _ string, in workflows.PreviewInput, result *workflows.PreviewResult) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.Previews = append(w.Previews, in)
+	for _, stage := range in.Stages {
+		status := workflows.RolloutStatus{Delivery: stage.Delivery, Stage: stage.Stage, Release: stage.Release, Revision: stage.Revision, Phase: gitops.PhasePlanning, PlanDigest: "plan"}
+		for _, t := range stage.Targets {
+			status.Targets = append(status.Targets, workflows.TargetStatus{Name: t.Target.Name, Region: t.Target.Region, Phase: gitops.TargetPlanned, Apply: 1, Changes: []string{"change ConfigMap shop/settings\n  .data.color: \"blue\" -> \"green\""}})
+		}
+		result.Stages = append(result.Stages, status)
+	}
+	return w.Refuse
 }
 
 // Signal implements api.Teller.
