@@ -59,7 +59,7 @@ func (r *rollout) deletion() string {
 func (t *target) deleted() ending {
 	message := fmt.Sprintf("%d objects are deleted", t.plan.Prune)
 	if t.plan.Kept > 0 {
-		message += fmt.Sprintf(", %d stay by their own wish", t.plan.Kept)
+		message += fmt.Sprintf(", %d kept as their options say", t.plan.Kept)
 	}
 	return ending{phase: gitops.TargetDeleted, message: message}
 }

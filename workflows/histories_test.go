@@ -61,7 +61,7 @@ type recorder struct {
 
 func (r *recorder) serve() {
 	queues := []string{workflows.TaskQueue, activities.RenderQueue}
-	for _, region := range []string{"ok", "plan-hangs", "apply-hangs", "wait-hangs", "fails", "lost", "prunes"} {
+	for _, region := range []string{"ok", "plan-hangs", "apply-hangs", "wait-hangs", "fails", "lost", "prunes", "hooks", "declared"} {
 		queues = append(queues, activities.RegionQueue(region), activities.RegionWaitQueue(region))
 	}
 	for i, queue := range queues {
@@ -181,6 +181,14 @@ func (r *recorder) recordRollouts() {
 			r.signal(name, workflows.SignalSupersede, workflows.Stop{Reason: "release 2 is newer"})
 			r.until(name, closed)
 		}},
+		{"rollout-ends-hooks", rolloutInto(nil, "ok", "hooks"), closed, nil},
+		{"rollout-of-some-objects", someOf(rolloutInto(nil, "ok", "prunes")), scheduled("Wait"), nil},
+		{"deletion-at-its-gate", deletionOf("ok", "declared"), scheduled("Deliver"), nil},
+		{"deletion-waits", deletionOf("wait-hangs"), scheduled("Deliver"), r.letIn},
+		{"deletion-closed", deletionOf("ok", "declared", "lost"), scheduled("Deliver"), func(name string) {
+			r.letIn(name)
+			r.until(name, closed)
+		}},
 		{"rollout-rejected", rolloutInto(gates, "ok"), scheduled("Deliver"), func(name string) {
 			r.signal(name, workflows.SignalReject, r.decision(name))
 			r.until(name, closed)
@@ -197,6 +205,26 @@ func (r *recorder) recordRollouts() {
 		}
 		r.save(c.name, c.name)
 	}
+}
+
+func someOf(in workflows.RolloutInput) workflows.RolloutInput {
+	in.CatchUp, in.Scope = true, &gitops.SyncScope{Resources: []string{":ConfigMap:*"}, Prune: true}
+	return in
+}
+
+func deletionOf(regions ...string) workflows.RolloutInput {
+	in := rolloutInto([]gitops.Gate{{Name: "delete", Kind: gitops.GateDelete}}, regions...)
+	in.Stage, in.Release, in.Revision, in.Delete = gitops.DeletionStage, 0, "", true
+	return in
+}
+
+// letIn approves, gives the lock, and waits until something is deleted.
+func (r *recorder) letIn(name string) {
+	d := r.decision(name)
+	d.Gate = "delete"
+	r.signal(name, workflows.SignalApprove, d)
+	r.signal(name, workflows.SignalGrant, workflows.Grant{})
+	r.until(name, scheduled("Apply"))
 }
 
 func (r *recorder) approve(name string) {
@@ -246,7 +274,7 @@ func (r *recorder) recordDeliveries() {
 		id := workflows.DeliveryID("default/" + c.name)
 		spec := gitops.Delivery{
 			Project: "default", Name: c.name, Digest: "spec", Stages: []gitops.Stage{{Name: "all", Targets: []string{c.name}, Gates: c.gates}},
-			Targets: []gitops.Target{{Name: c.name, Project: "default", Region: c.region, SyncPolicy: gitops.SyncPolicy{Automated: true}, Source: gitops.Source{Repository: "git.example.com/shop", Revision: "main", Path: "."}}},
+			Targets: []gitops.Target{{Name: c.name, Project: "default", Region: c.region, Finalizer: true, SyncPolicy: gitops.SyncPolicy{Automated: true}, Source: gitops.Source{Repository: "git.example.com/shop", Revision: "main", Path: "."}}},
 		}
 		declared, err := json.Marshal(spec)
 		require.NoError(r.t, err)
@@ -257,9 +285,32 @@ func (r *recorder) recordDeliveries() {
 		r.until(id, c.reached)
 		r.save(id, c.name)
 	}
+	r.recordRetirement()
+}
+
+// recordRetirement retires the Delivery that idles: its target is to be deleted.
+func (r *recorder) recordRetirement() {
+	id := workflows.DeliveryID("default/delivery-idle")
+	r.signal(id, workflows.SignalSpecification, workflows.Specification{Retired: true})
+	r.until(id, func(e *historypb.HistoryEvent) bool {
+		return e.GetChildWorkflowExecutionStartedEventAttributes().GetWorkflowExecution().GetWorkflowId() == workflows.RolloutID("default/delivery-idle", gitops.DeletionStage, 2)
+	})
+	r.save(id, "delivery-retires")
+	handle, err := r.client.UpdateWorkflow(r.t.Context(), client.UpdateWorkflowOptions{
+		WorkflowID: id, UpdateName: workflows.UpdateAbandon, Args: []any{workflows.AbandonRequest{By: "ann"}}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	require.NoError(r.t, err)
+	require.NoError(r.t, handle.Get(r.t.Context(), nil))
+	r.until(id, closed)
+	r.save(id, "delivery-retired")
 }
 
 func (r *recorder) recordStanding() {
+	stage := rolloutInto(nil, "ok", "prunes")
+	stage.Granted, stage.Number = false, 0
+	r.start("preview", workflows.PreviewType, workflows.PreviewInput{Delivery: "default/nobody", Stages: []workflows.PreviewStage{stage}})
+	r.until("preview", closed)
+	r.save("preview", "preview-closed")
 	r.start(workflows.CatalogID, workflows.CatalogType, workflows.CatalogInput{})
 	r.until(workflows.CatalogID, scheduled("Watch"))
 	r.save(workflows.CatalogID, "catalog-watches")

@@ -91,6 +91,13 @@ func (*madeUp) Plan(ctx context.Context, in activities.PlanInput) (gitops.PlanSu
 		return gitops.PlanSummary{Target: in.Target.Name, Unreachable: "connection refused"}, nil
 	}
 	plan := planOf(in.Target, "digest")
+	if in.Target.Region == "hooks" {
+		plan.Hooks, plan.Steps[0].Hooks = 1, 1
+	}
+	if in.Delete {
+		plan.Steps = []gitops.Step{{Phase: gitops.PreDelete, Apply: 1, Wait: 1, Hooks: 1}, {Phase: gitops.Prune, Apply: 2, Wait: 2}}
+		plan.Apply, plan.Prune, plan.Hooks = 0, 2, 1
+	}
 	if in.Target.Region == "prunes" {
 		plan.Steps[1] = gitops.Step{Phase: gitops.Prune, Apply: 3, Wait: 3}
 		plan.Prune, plan.PruneNeedsApproval = 3, "3 of 5 objects would be deleted"
@@ -113,6 +120,21 @@ func (*madeUp) Wait(ctx context.Context, in activities.WaitInput) (activities.Wa
 		return activities.WaitResult{}, hang(ctx)
 	}
 	return activities.WaitResult{Health: gitops.Healthy}, nil
+}
+
+func (*madeUp) Finish(context.Context, activities.FinishInput) (activities.FinishResult, error) {
+	return activities.FinishResult{}, nil
+}
+
+// Declared says that what is called so is declared.
+func (*madeUp) Declared(_ context.Context, names []string) (map[string]string, error) {
+	declared := map[string]string{}
+	for _, name := range names {
+		if strings.HasSuffix(name, "declared") {
+			declared[name] = "Delivery default/other declares it"
+		}
+	}
+	return declared, nil
 }
 
 func (*madeUp) Probe(ctx context.Context, _ activities.ProbeInput) (activities.ProbeResult, error) {

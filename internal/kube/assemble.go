@@ -35,6 +35,9 @@ func (v *view) assemble(in PlanInput, verdicts []diff.Verdict) (Plan, error) {
 		}
 	}
 	plan.Selected = len(verdicts)
+	if slices.ContainsFunc(v.wanted, func(d desired) bool { return d.shared }) {
+		plan.Selected-- // nobody asks for the destination namespace
+	}
 	if v.wantsNothing && len(prune) > 0 && !in.Target.SyncPolicy.AllowEmpty {
 		return plan, fmt.Errorf("%w: the bundle is empty, which would delete all %d objects; set syncPolicy.automated.allowEmpty if that is meant", ErrRefused, len(prune))
 	}

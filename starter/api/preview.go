@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -56,6 +55,8 @@ func (s server) preview(ctx context.Context, in *struct {
 	}
 	var result workflows.PreviewResult
 	err := s.Teller.Preview(ctx, workflows.PreviewID(in.key(), in.Key), input, &result)
-	result.Stages = slices.Clip(result.Stages)
+	if result.Stages == nil {
+		result.Stages = []workflows.RolloutStatus{}
+	}
 	return &answer[workflows.PreviewResult]{result}, explain(err, unknownDelivery(in.key()))
 }

@@ -105,6 +105,10 @@ func TestWhatTheVerbsPrint(t *testing.T) {
 		"help-approve":      "approve --help",
 		"help-watch":        "rollout watch --help",
 		"help-abort":        "rollout abort --help",
+		"help-sync":         "sync --help",
+		"help-abandon":      "abandon --help",
+		"sync-dry-run":      "sync shop --dry-run",
+		"sync-dry-run-json": "sync shop --dry-run --resource :ConfigMap:* -o json",
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.NoError(t, s.run(t, strings.Fields(args)...))
@@ -210,6 +214,29 @@ func TestSyncAsksTheDelivery(t *testing.T) {
 	require.NoError(t, s.run(t, "sync", "delivery/default/shop"))
 	require.Equal(t, w.Result+"\n", s.out.String())
 	require.Equal(t, workflows.SyncRequest{By: "anna"}, w.Orders[0].Arg)
+}
+
+func TestASyncOfSomeObjectsSaysWhich(t *testing.T) {
+	w := world()
+	s := shell{server: w.Serve(t)}
+	require.NoError(t, s.run(t, "sync", "shop", "--resource", "apps:Deployment:web", "--resource", "!:Service:*", "--prune", "--target", "eu-1-shop"))
+	scope := &gitops.SyncScope{Resources: []string{"apps:Deployment:web", "!:Service:*"}, Prune: true}
+	require.Equal(t, workflows.SyncRequest{By: "anna", Scope: scope, Targets: []string{"eu-1-shop"}}, w.Orders[0].Arg)
+	require.ErrorContains(t, s.run(t, "sync", "shop", "--resource", "web"), `"web" selects no object: write GROUP:KIND:NAME`)
+	require.ErrorContains(t, s.run(t, "sync", "shop", "--target", "eu-1-shop"), "--target goes with")
+	require.ErrorContains(t, s.run(t, "sync", "shop", "--dry-run", "--target", "nope"), "has no target nope; `tidegate get targets default/shop` lists them")
+	require.Len(t, w.Orders, 1)
+	require.Empty(t, w.Previews)
+}
+
+func TestAbandonAsksTheDelivery(t *testing.T) {
+	w := world()
+	w.Result = "1 targets are no longer to be deleted"
+	s := shell{server: w.Serve(t)}
+	require.NoError(t, s.run(t, "abandon", "shop", "--target", "eu-1-shop"))
+	require.Equal(t, workflows.AbandonRequest{By: "anna", Targets: []string{"eu-1-shop"}}, w.Orders[0].Arg)
+	w.Refuse = flows.Refused{Reason: "no such target of default/shop is to be deleted"}
+	require.ErrorContains(t, s.run(t, "abandon", "shop"), "refused: no such target of default/shop is to be deleted")
 }
 
 func TestTheExitCodeTellsHowAWatchedRolloutEnded(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -204,7 +205,7 @@ func Shop() promotion.State {
 		Stages: []promotion.StageState{
 			{Name: "dev", Current: 2, LastStarted: 2},
 			{Name: "staging", Current: 2, LastStarted: 2},
-			{Name: "production", Current: 1, LastStarted: 1, Waiting: []promotion.Rollout{{
+			{Name: "production", Current: 1, LastStarted: 1, Offered: 2, Waiting: []promotion.Rollout{{
 				Number: 5, Release: 2, Stage: "production", Phase: gitops.PhaseWaiting, Gates: []gitops.Gate{gate},
 				PlanDigest: "00112233aabbccdd", Total: 2, Started: Began().Add(40 * time.Second),
 			}}},
@@ -220,7 +221,12 @@ func Shop() promotion.State {
 			t.Release, t.Sync = 1, gitops.OutOfSync
 		}
 		state.Targets = append(state.Targets, t)
+		state.Spec.Targets = append(state.Spec.Targets, gitops.Target{Name: t.Name, Project: "default", Region: r.region, Namespace: "shop"})
+		for i := range state.Releases {
+			state.Releases[i].Bundles = append(state.Releases[i].Bundles, gitops.Bundle{Target: t.Name, Digest: "bundle"})
+		}
 	}
+	slices.SortFunc(state.Targets, func(a, b promotion.TargetState) int { return strings.Compare(a.Name, b.Name) })
 	return state
 }
 
