@@ -103,6 +103,9 @@ func (l *loader) readApplication(n *yaml.Node, set string, out reporter) (candid
 	t.Preflight = readPreflight(n, app.Metadata.Annotations[preflightAnnotation], out)
 	t.Adopt = readFlag(n, app.Metadata.Annotations, manifest.AnnotationAdopt, out)
 	t.RenamedFrom = app.Metadata.Annotations[renamedAnnotation]
+	if err := manifest.CheckCompareOptions(app.Metadata.Annotations[compareAnnotation]); err != nil {
+		out.at(near(n, "metadata", "annotations", compareAnnotation), "metadata.annotations", "%s: %s", compareAnnotation, err)
+	}
 	t.Region = l.readDestination(n, app.Spec.Destination, out)
 	t.SyncPolicy = app.Spec.SyncPolicy.read(near(n, "spec", "syncPolicy"), out)
 	return candidate{Target: t, set: set, file: out.file, line: n.Line}, out.count() == before
@@ -110,6 +113,9 @@ func (l *loader) readApplication(n *yaml.Node, set string, out reporter) (candid
 
 // renamedAnnotation names the Application that this one was called before.
 const renamedAnnotation = "tidegate.dev/renamed-from"
+
+// compareAnnotation is Argo CD's for how it compares.
+const compareAnnotation = "argocd.argoproj.io/compare-options"
 
 // preflightAnnotation says when a plan is tried out: auto, always or never.
 const preflightAnnotation = "tidegate.dev/preflight"

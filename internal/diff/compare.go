@@ -84,6 +84,8 @@ type Verdict struct {
 	// Confirm says that a Prune waits for an approval, Last that it comes after all
 	// others.
 	Confirm, Last bool
+	// Ignored says that a Keep does not make the target OutOfSync.
+	Ignored bool
 	// Adopted says that the object is taken over from somebody else.
 	Adopted bool
 }
@@ -176,7 +178,10 @@ func (c Comparison) judgeOurs(d Desired, live Live, exists bool) (Action, string
 func (c Comparison) judgeLeft(key gitops.ObjectKey) Verdict {
 	live, exists := c.Live[key]
 	owner, ours := c.owner(key, c.Records[key], live)
-	verdict := func(action Action, reason string) Verdict { return Verdict{Key: key, Action: action, Reason: reason} }
+	options := manifest.LeftOver(live.Annotations, c.Options)
+	verdict := func(action Action, reason string) Verdict {
+		return Verdict{Key: key, Action: action, Reason: reason, Ignored: options.IgnoreExtraneous}
+	}
 	switch {
 	case !exists:
 		return verdict(Forget, "it is gone")
@@ -184,7 +189,7 @@ func (c Comparison) judgeLeft(key gitops.ObjectKey) Verdict {
 		return verdict(Forget, "it is tracked by target "+owner)
 	case !ours:
 		return verdict(Forget, "it is no longer managed by Tidegate")
-	case c.Delete && manifest.DeleteOf(live.Annotations, c.Options) == manifest.RemovalNever:
+	case c.Delete && options.Delete == manifest.RemovalNever:
 		return verdict(Keep, "a sync option or annotation forbids to delete it")
 	case c.Delete:
 		return verdict(Prune, "")
@@ -196,12 +201,11 @@ func (c Comparison) judgeLeft(key gitops.ObjectKey) Verdict {
 			return verdict(Keep, "target "+sibling+" takes it over")
 		}
 	}
-	prune, last := manifest.PruneOf(live.Annotations, c.Options)
-	if prune == manifest.RemovalNever {
+	if options.Prune == manifest.RemovalNever {
 		return verdict(Keep, "a sync option or annotation forbids to prune it")
 	}
 	v := verdict(Prune, "")
-	v.Last, v.Confirm = last, prune == manifest.RemovalConfirmed
+	v.Last, v.Confirm = options.PruneLast, options.Prune == manifest.RemovalConfirmed
 	return v
 }
 

@@ -19,6 +19,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // comparison is a case: what a target called shop wants, remembers and sees.
 type comparison struct {
 	NoPrune     bool
+	Delete      bool
 	Options     []string
 	Adopt       bool
 	RenamedFrom string
@@ -43,7 +44,7 @@ func TestCompare(t *testing.T) {
 			for _, mark := range []struct {
 				is   bool
 				text string
-			}{{v.Adopted, ", adopted"}, {v.Confirm, ", to be approved"}, {v.Last, ", after all others"}} {
+			}{{v.Adopted, ", adopted"}, {v.Confirm, ", to be approved"}, {v.Last, ", after all others"}, {v.Ignored && v.Action == diff.Keep, ", does not count"}} {
 				if mark.is {
 					b.WriteString(mark.text)
 				}
@@ -62,7 +63,7 @@ func readComparison(t *testing.T, text []byte) diff.Comparison {
 	var c comparison
 	require.NoError(t, yaml.UnmarshalStrict(text, &c))
 	in := diff.Comparison{
-		Target: "shop", NoPrune: c.NoPrune, Adopt: c.Adopt, RenamedFrom: c.RenamedFrom,
+		Target: "shop", NoPrune: c.NoPrune, Delete: c.Delete, Adopt: c.Adopt, RenamedFrom: c.RenamedFrom,
 		Records: map[gitops.ObjectKey]diff.Record{}, Live: map[gitops.ObjectKey]diff.Live{}, Siblings: map[string]map[gitops.ObjectKey]bool{},
 	}
 	var err error

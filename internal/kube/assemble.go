@@ -27,6 +27,9 @@ func (v *view) assemble(in PlanInput, verdicts []diff.Verdict) (Plan, error) {
 		case diff.Prune:
 			prune = append(prune, verdict.Key)
 		case diff.Keep:
+			if verdict.Ignored {
+				continue
+			}
 			plan.Kept = append(plan.Kept, gitops.ObjectIssue{Object: verdict.Key.String(), Message: verdict.Reason})
 		case diff.Forget:
 			plan.Forgotten = append(plan.Forgotten, verdict.Key)

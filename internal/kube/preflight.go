@@ -36,7 +36,8 @@ func (v *view) preflight(ctx context.Context, plan *Plan) error {
 		for g := range plan.Steps[s].Groups {
 			for i := range plan.Steps[s].Groups[g] {
 				o := &plan.Steps[s].Groups[g][i]
-				if !o.writes() && o.Action != diff.Prune {
+				q, cached := v.questionOf(plan, *o)
+				if !o.writes() && o.Action != diff.Prune || cached && v.region.tried.recall(q, o) {
 					continue
 				}
 				select {
@@ -46,7 +47,11 @@ func (v *view) preflight(ctx context.Context, plan *Plan) error {
 				}
 				group.Go(func() error {
 					defer func() { <-v.region.inFlight }()
-					return t.note(o, t.try(groupCtx, o))
+					err := t.try(groupCtx, o)
+					if err == nil && cached {
+						v.region.tried.remember(q, *o)
+					}
+					return t.note(o, err)
 				})
 			}
 		}

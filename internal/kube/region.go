@@ -81,6 +81,7 @@ type Region struct {
 	inFlight  chan struct{}
 	digesters sync.Pool
 	seen      seen
+	tried     tried
 	known     *lru.Cache // inventories as they were seen last, by target
 	encoder   *zstd.Encoder
 	decoder   *zstd.Decoder
@@ -94,7 +95,7 @@ func Open(ctx context.Context, s Settings) (*Region, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open region %s: %w", s.Name, err)
 	}
-	r := &Region{settings: s, pulse: &pulse{}, inFlight: make(chan struct{}, s.InFlight), known: lru.New(maxKnown)}
+	r := &Region{settings: s, pulse: &pulse{}, inFlight: make(chan struct{}, s.InFlight), known: lru.New(maxKnown), tried: tried{lru.New(maxTried)}}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &transport{next: next, pulse: r.pulse} })
 	if err := r.connect(ctx, config); err != nil {
 		return nil, fmt.Errorf("open region %s: %w", s.Name, err)

@@ -15,6 +15,7 @@ import (
 const (
 	annotationWave        = "argocd.argoproj.io/sync-wave"
 	annotationSyncOptions = "argocd.argoproj.io/sync-options"
+	annotationCompare     = "argocd.argoproj.io/compare-options"
 	annotationHelmWeight  = "helm.sh/hook-weight"
 	annotationHelmPolicy  = "helm.sh/resource-policy"
 	// annotationWait says with false that an object is started and not waited for.
@@ -63,6 +64,9 @@ type Options struct {
 	Deadline int  `json:",omitempty"`
 	// Adopt is true, or the name of a target: from whom the object may be taken over.
 	Adopt string `json:",omitempty"`
+	// IgnoreExtraneous says that the object does not make its target OutOfSync when it
+	// is no longer declared and stays.
+	IgnoreExtraneous bool `json:",omitempty"`
 	// Skip says that the object is not delivered at all (hook Skip).
 	Skip bool `json:",omitempty"`
 	// Phases are those in which the object runs as a hook; of an object that is kept
@@ -85,6 +89,10 @@ func ReadOptions(annotations map[string]string, target Options) (Options, error)
 			return o, fmt.Errorf("%w: %s: %w", ErrInvalid, annotationSyncOptions, err)
 		}
 	}
+	if err := CheckCompareOptions(annotations[annotationCompare]); err != nil {
+		return o, fmt.Errorf("%w: %s: %w", ErrInvalid, annotationCompare, err)
+	}
+	o.IgnoreExtraneous = slices.Contains(listed(annotations[annotationCompare]), ignoreExtraneous)
 	if annotations[annotationHelmPolicy] == "keep" { // whatever the options say, as in Argo CD
 		o.Prune, o.Delete = RemovalNever, RemovalNever
 	}
@@ -137,6 +145,23 @@ var options = map[string]map[string]option{
 	"PrunePropagationPolicy":   {"foreground": {ofTarget, nothing}, "background": {ofTarget, nothing}, "orphan": {ofTarget, nothing}},
 }
 
+const ignoreExtraneous = "IgnoreExtraneous"
+
+// compareOptions are Argo CD's compare-options. But for the first they say how it
+// compares, which Tidegate does in another way (docs/sync.md).
+var compareOptions = []string{ignoreExtraneous, "ServerSideDiff=true", "ServerSideDiff=false", "IncludeMutationWebhook=true", "IncludeMutationWebhook=false"}
+
+// CheckCompareOptions says what is wrong with compare-options, separated by commas; nil
+// when all are understood.
+func CheckCompareOptions(text string) error {
+	for _, option := range listed(text) {
+		if !slices.Contains(compareOptions, option) {
+			return fmt.Errorf("unknown compare option %q%s", option, spelling.Hint(option, compareOptions))
+		}
+	}
+	return nil
+}
+
 // CheckOption says what is wrong with a sync option of a target; nil when it is
 // understood.
 func CheckOption(text string) error { return new(Options).set(text, ofTarget) }
@@ -158,24 +183,14 @@ func (o *Options) set(text string, where scope) error {
 	return nil
 }
 
-// PruneOf says whether a live object that is no longer declared may go, by what its
+// LeftOver are the options of a live object that is no longer declared, by what its
 // annotations say of it.
-func PruneOf(annotations map[string]string, target Options) (prune Removal, last bool) {
+func LeftOver(annotations map[string]string, target Options) Options {
 	o, err := ReadOptions(annotations, target)
 	if err != nil { // what somebody has written into a live object by hand
-		return RemovalNever, false
+		return Options{Prune: RemovalNever, Delete: RemovalNever}
 	}
-	return o.Prune, o.PruneLast
-}
-
-// DeleteOf says whether a live object may go with its target, by what its annotations
-// say of it.
-func DeleteOf(annotations map[string]string, target Options) Removal {
-	o, err := ReadOptions(annotations, target)
-	if err != nil { // what somebody has written into a live object by hand
-		return RemovalNever
-	}
-	return o.Delete
+	return o
 }
 
 // wave follows Argo CD: what is not a number counts as absent.
