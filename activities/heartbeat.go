@@ -19,6 +19,17 @@ func beat(ctx context.Context) (stop func()) { return beatSaying(ctx, nil) }
 
 // beatSaying is beat with words that the Web UI shows: what was stored last.
 func beatSaying(ctx context.Context, said *atomic.Value) (stop func()) {
+	return beatDoing(ctx, func() {
+		if said == nil || said.Load() == nil {
+			activity.RecordHeartbeat(ctx)
+			return
+		}
+		activity.RecordHeartbeat(ctx, said.Load())
+	})
+}
+
+// beatDoing heartbeats by a function until the one that it returns is called.
+func beatDoing(ctx context.Context, record func()) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		ticker := time.NewTicker(heartbeatEvery)
@@ -26,7 +37,9 @@ func beatSaying(ctx context.Context, said *atomic.Value) (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-				recordHeartbeat(ctx, said)
+				if ctx.Err() == nil {
+					record()
+				}
 			case <-done:
 				return
 			case <-ctx.Done():
@@ -35,14 +48,4 @@ func beatSaying(ctx context.Context, said *atomic.Value) (stop func()) {
 		}
 	}()
 	return func() { close(done) }
-}
-
-func recordHeartbeat(ctx context.Context, said *atomic.Value) {
-	switch {
-	case ctx.Err() != nil:
-	case said == nil || said.Load() == nil:
-		activity.RecordHeartbeat(ctx)
-	default:
-		activity.RecordHeartbeat(ctx, said.Load())
-	}
 }

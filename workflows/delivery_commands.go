@@ -150,6 +150,9 @@ func (d *delivery) rolloutInput(c promotion.Command) RolloutInput {
 		in.Targets = d.leavingTargets(c.Targets)
 		return in
 	}
+	if !c.CatchUp {
+		in.Strategy = strategyOf(d.state.Spec, c.Stage)
+	}
 	for _, name := range c.Targets {
 		t, declared := d.state.Spec.Target(name)
 		bundle, rendered := release.Bundle(name)
@@ -158,6 +161,16 @@ func (d *delivery) rolloutInput(c promotion.Command) RolloutInput {
 		}
 	}
 	return in
+}
+
+// strategyOf is how releases go through a stage; nil for all targets at once.
+func strategyOf(spec gitops.Delivery, stage string) *gitops.Strategy {
+	for _, st := range spec.Stages {
+		if st.Name == stage {
+			return st.Strategy
+		}
+	}
+	return nil
 }
 
 // watch waits for a rollout that an earlier run started.

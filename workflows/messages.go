@@ -135,6 +135,8 @@ type RolloutInput struct {
 	CatchUp  bool          `json:"catchUp,omitempty"`
 	// Delete says that the targets are to be deleted; there is no release.
 	Delete bool `json:"delete,omitempty"`
+	// Strategy says how the release goes through the targets; nil for all at once.
+	Strategy *gitops.Strategy `json:"strategy,omitempty"`
 	// Scope is what somebody asked of this sync beyond the usual.
 	Scope *gitops.SyncScope `json:"scope,omitempty"`
 	// Health are the catalog's own rules about kinds.
@@ -209,19 +211,22 @@ type RolloutResult struct {
 
 // RolloutStatus is the whole state of a Rollout, for the API and for people.
 type RolloutStatus struct {
-	Delivery  string           `json:"delivery"`
-	Stage     string           `json:"stage"`
-	Number    int              `json:"number"`
-	Release   int              `json:"release"`
-	Revision  string           `json:"revision"`
-	Phase     gitops.Phase     `json:"phase"`
-	Message   string           `json:"message,omitempty"`
-	CatchUp   bool             `json:"catchUp,omitempty"`
-	Delete    bool             `json:"delete,omitempty"`
-	Started   time.Time        `json:"started"`
-	Finished  *time.Time       `json:"finished,omitempty"`
-	Gates     []GateStatus     `json:"gates,omitempty"`
-	Targets   []TargetStatus   `json:"targets"`
+	Delivery string         `json:"delivery"`
+	Stage    string         `json:"stage"`
+	Number   int            `json:"number"`
+	Release  int            `json:"release"`
+	Revision string         `json:"revision"`
+	Phase    gitops.Phase   `json:"phase"`
+	Message  string         `json:"message,omitempty"`
+	CatchUp  bool           `json:"catchUp,omitempty"`
+	Delete   bool           `json:"delete,omitempty"`
+	Started  time.Time      `json:"started"`
+	Finished *time.Time     `json:"finished,omitempty"`
+	Gates    []GateStatus   `json:"gates,omitempty"`
+	Targets  []TargetStatus `json:"targets"`
+	// Batch is the one that has its turn, of Batches; 0 where there is one only.
+	Batch     int              `json:"batch,omitempty"`
+	Batches   int              `json:"batches,omitempty"`
 	Decisions []DecisionRecord `json:"decisions,omitempty"`
 	// PlanDigest is what an approval must name; it covers every target's plan.
 	PlanDigest string `json:"planDigest,omitempty"`

@@ -78,6 +78,9 @@ func (r *rollout) settled(ctx workflow.Context) {
 	if r.status.Phase != gitops.PhaseProgressing {
 		return
 	}
+	if r.overspent() == "" {
+		return
+	}
 	for _, t := range r.status.Targets {
 		if t.Phase == gitops.TargetFailed {
 			r.advance(ctx, gitops.PhaseDegraded, t.Name+": "+t.Message)

@@ -44,6 +44,7 @@ type rollout struct {
 	// stop is why the rollout was asked to end; stopPhase is what it ends as.
 	stop      string
 	stopPhase gitops.Phase
+	unsoaked  bool              // it was stopped while targets soaked
 	aborted   bool              // hooks that are at work do not matter either
 	approved  map[string]string // gate → plan digest it was approved with
 	reports   int64             // how often the Delivery was told
@@ -110,17 +111,27 @@ func (r *rollout) outcome() (gitops.Phase, string) {
 		return r.stopPhase, r.stop
 	case r.unselected() != "":
 		return gitops.PhaseFailed, r.unselected()
-	case count[gitops.TargetFailed] > 0:
-		return gitops.PhaseFailed, fmt.Sprintf("%d of %d targets failed", count[gitops.TargetFailed], total)
-	case r.stop != "" && count[gitops.TargetStopped] > 0:
+	case r.overspent() != "":
+		return gitops.PhaseFailed, r.overspent() + r.notBegun(count)
+	case r.stop != "" && (count[gitops.TargetStopped] > 0 || r.unsoaked):
 		return r.stopPhase, r.stop
 	case r.in.Delete:
 		return gitops.PhaseDeleted, deletedMessage(count, total)
 	case count[gitops.TargetUnreachable] > 0:
 		return gitops.PhaseHealthy, fmt.Sprintf("%d of %d targets are healthy, %d could not be reached", count[gitops.TargetHealthy], total, count[gitops.TargetUnreachable])
+	case count[gitops.TargetFailed] > 0:
+		return gitops.PhaseHealthy, fmt.Sprintf("%d of %d targets are healthy, %d failed, within the failure budget", count[gitops.TargetHealthy], total, count[gitops.TargetFailed])
 	default:
 		return gitops.PhaseHealthy, fmt.Sprintf("%d targets are healthy", total)
 	}
+}
+
+// notBegun says how many targets a release that has failed has left alone.
+func (r *rollout) notBegun(count map[gitops.TargetPhase]int) string {
+	if n := count[gitops.TargetStopped]; r.in.Strategy != nil && n > 0 {
+		return fmt.Sprintf("; %d were left as they were", n)
+	}
+	return ""
 }
 
 // advance moves the rollout to a phase and has the Delivery told.

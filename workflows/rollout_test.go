@@ -29,6 +29,7 @@ type fleet struct {
 	mu      sync.Mutex // activities run beside each other
 	written []string
 	ended   []activities.FinishInput
+	soak    func(context.Context, activities.SoakInput) (activities.WaitResult, error)
 	change  func(*workflows.RolloutInput) // what else is asked for
 	reports []promotion.Event
 }
@@ -57,6 +58,12 @@ func newFleet(t *testing.T) *fleet {
 	})
 	f.env.OnActivity(region.Wait, mock.Anything, mock.Anything).Return(func(ctx context.Context, in activities.WaitInput) (activities.WaitResult, error) {
 		return f.wait(ctx, in)
+	})
+	f.soak = func(context.Context, activities.SoakInput) (activities.WaitResult, error) {
+		return activities.WaitResult{Health: gitops.Healthy}, nil
+	}
+	f.env.OnActivity(region.Soak, mock.Anything, mock.Anything).Return(func(ctx context.Context, in activities.SoakInput) (activities.WaitResult, error) {
+		return f.soak(ctx, in)
 	})
 	f.env.OnActivity(region.Finish, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.FinishInput) (activities.FinishResult, error) {
 		f.mu.Lock()

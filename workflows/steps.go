@@ -203,6 +203,19 @@ func waitStep(ctx workflow.Context, in activities.WaitInput, step gitops.Step) (
 	return result, err
 }
 
+func soakTarget(ctx workflow.Context, in activities.SoakInput) (result activities.WaitResult, err error) {
+	name := in.Target.Region
+	call := regionCall{
+		region: name, queue: activities.RegionWaitQueue(name), heartbeat: heartbeatTimeout, limit: 10 * 365 * 24 * time.Hour,
+		summary: fmt.Sprintf("%s: healthy for %s?", in.Target.Name, in.For),
+	}
+	lost, err := call.run(ctx, region.Soak, in, &result)
+	if lost != "" {
+		result.Unreachable = lost
+	}
+	return result, err
+}
+
 // finishTarget ends the hooks of a target whose plan has come to its end.
 func finishTarget(ctx workflow.Context, in activities.FinishInput) (lost string, err error) {
 	name := in.Target.Region

@@ -45,7 +45,7 @@ func (r *rollout) planned(ctx workflow.Context) {
 
 // isFree says whether nobody has to see the plans before they are carried out.
 func (r *rollout) isFree(ctx workflow.Context) bool {
-	return r.granted && len(r.in.Gates) == 0 && workflow.GetVersion(ctx, "plan-and-deliver", workflow.DefaultVersion, 1) == 1
+	return r.granted && len(r.in.Gates) == 0 && r.in.Strategy == nil && workflow.GetVersion(ctx, "plan-and-deliver", workflow.DefaultVersion, 1) == 1
 }
 
 // planAndDeliverTargets takes every target from its plan to its end on its own: a
@@ -101,17 +101,6 @@ func (t *target) siblings() (siblings []activities.Sibling) {
 		}
 	}
 	return siblings
-}
-
-// deliverTargets walks every target's plan, all targets at once.
-func (r *rollout) deliverTargets(ctx workflow.Context) {
-	r.advance(ctx, gitops.PhaseProgressing, "")
-	r.forEach(ctx, func(ctx workflow.Context, t *target) {
-		if t.status.Phase == gitops.TargetPlanned {
-			t.deliver(ctx)
-		}
-	})
-	r.mark(ctx, "healthy")
 }
 
 // deliver walks one target's steps, again as often as its policy says while that
@@ -358,8 +347,12 @@ func rejected(health gitops.HealthStatus, issues []gitops.ObjectIssue) ending {
 // forEach runs one coroutine per target and waits for all of them: an error of
 // one never leaves another half done.
 func (r *rollout) forEach(ctx workflow.Context, do func(workflow.Context, *target)) {
+	forEachOf(ctx, r.targets, do)
+}
+
+func forEachOf(ctx workflow.Context, targets []*target, do func(workflow.Context, *target)) {
 	group := workflow.NewWaitGroup(ctx)
-	for _, t := range r.targets {
+	for _, t := range targets {
 		group.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer group.Done()

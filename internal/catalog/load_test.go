@@ -89,6 +89,11 @@ func describe(t *testing.T, cat gitops.Catalog) string {
 			for _, g := range s.Gates {
 				fmt.Fprintf(&b, " [%s %s]", g.Kind, g.Name)
 			}
+			if s.Strategy != nil {
+				line, err := json.Marshal(s.Strategy)
+				require.NoError(t, err)
+				fmt.Fprintf(&b, " %s", line)
+			}
 			b.WriteString("\n")
 		}
 		for _, target := range d.Targets {

@@ -19,6 +19,8 @@ type stageSpec struct {
 	Name     string     `yaml:"name"`
 	Selector selector   `yaml:"selector"`
 	Gates    []gateSpec `yaml:"gates"`
+
+	strategySpec `yaml:",inline"`
 }
 
 type gateSpec struct {

@@ -32,6 +32,7 @@ func (p *pipeline) checkStages(n *yaml.Node, out reporter) {
 		seen[s.Name] = true
 		s.Selector.check(near(node, "selector"), path+".selector", out)
 		s.checkGates(get(node, "gates"), path, out)
+		s.readStrategy(node, path, out)
 	}
 }
 
@@ -84,6 +85,10 @@ func (p *pipeline) delivery(selected []candidate, f *fleet, out reporter) gitops
 			out.at(get(p.node, "spec", "stages").Content[i], fmt.Sprintf("spec.stages[%d].selector", i), "stage %s selects none of the %d Applications of the Pipeline", s.Name, len(selected))
 		}
 		stage.Gates = withSyncGate(s.gates(), targets)
+		var problems []gitops.Problem // told when the Pipeline was read
+		if stage.Strategy = s.readStrategy(get(p.node, "spec", "stages").Content[i], "", reporter{problems: &problems}); stage.Strategy != nil {
+			stage.Strategy.Order = order(s.OrderBy, targets, func(t gitops.Target) map[string]string { return stageLabels(t, f) })
+		}
 		d.Stages = append(d.Stages, stage)
 	}
 	for _, c := range selected {

@@ -48,6 +48,8 @@ type Stage struct {
 	Name    string   `json:"name"`
 	Targets []string `json:"targets"` // names, sorted
 	Gates   []Gate   `json:"gates,omitempty"`
+	// Strategy says how a release goes through the targets; nil for all at once.
+	Strategy *Strategy `json:"strategy,omitempty"`
 }
 
 // DeletionStage is where targets go that are deleted. No declared stage has its name.

@@ -74,6 +74,7 @@ const (
 	TargetApplying    TargetPhase = "Applying"
 	TargetWaiting     TargetPhase = "Waiting" // applied, not healthy yet
 	TargetPruneGate   TargetPhase = "PruneGate"
+	TargetSoaking     TargetPhase = "Soaking" // healthy, and watched for a while
 	TargetHealthy     TargetPhase = "Healthy"
 	TargetDeleted     TargetPhase = "Deleted"
 	TargetFailed      TargetPhase = "Failed"

@@ -78,7 +78,7 @@ func (a *actor) end(phase gitops.Phase) {
 
 // temper is how an actor fares at one step.
 type temper struct {
-	lapse, linger, prune bool
+	lapse, linger, prune, soak bool
 }
 
 var calm = temper{}
@@ -88,6 +88,7 @@ func drawTemper(t *rapid.T) temper {
 		lapse:  rapid.IntRange(0, 3).Draw(t, "lapse") == 3,
 		linger: rapid.IntRange(0, 2).Draw(t, "linger") == 2,
 		prune:  rapid.IntRange(0, 5).Draw(t, "prune") == 5,
+		soak:   rapid.IntRange(0, 5).Draw(t, "soak") == 5,
 	}
 }
 
@@ -165,6 +166,9 @@ func (a *actor) progress(how temper) {
 	switch {
 	case how.linger && how.prune:
 		a.move(gitops.TargetPruneGate)
+		a.report(gitops.PhaseProgressing)
+	case how.soak && !a.bad() && !a.Delete:
+		a.move(gitops.TargetSoaking)
 		a.report(gitops.PhaseProgressing)
 	case how.linger:
 		a.move(gitops.TargetWaiting)

@@ -99,7 +99,7 @@ func (m *machine) runningReported(i int, e Event) {
 	case gitops.PhaseProgressing, gitops.PhaseDegraded:
 		m.kept = m.kept || r.Phase != e.Phase
 		r.Phase = e.Phase
-		r.AtGate = heldByPrune(e.Targets)
+		r.AtGate, r.Soaking = heldByPrune(e.Targets), soaks(e.Targets)
 	}
 }
 
@@ -137,8 +137,8 @@ func (m *machine) finish(i, place int, phase gitops.Phase) {
 		st.Waiting = slices.Delete(st.Waiting, place, place+1)
 	}
 	m.remember(r, phase)
-	if r.isPartial() {
-		return
+	if r.Scope != nil {
+		return // whoever has asked for it sees how it went
 	}
 	if place >= 0 {
 		m.candidateEnded(i, r, phase)
@@ -190,6 +190,19 @@ func (m *machine) remember(r Rollout, phase gitops.Phase) {
 		Healthy: r.Healthy, Broken: r.Broken, Unreachable: r.Unreachable, Total: r.Total,
 		Started: r.Started, Granted: r.Granted, Finished: m.now,
 	})
+}
+
+// soaks says whether a rollout has targets that soak, and is at work at no other.
+func soaks(targets []TargetOutcome) (soaking bool) {
+	for _, t := range targets {
+		switch t.Phase {
+		case gitops.TargetSoaking:
+			soaking = true
+		case gitops.TargetApplying, gitops.TargetWaiting, gitops.TargetPruneGate:
+			return false
+		}
+	}
+	return soaking
 }
 
 // heldByPrune says whether a rollout waits for nothing but the approval of a

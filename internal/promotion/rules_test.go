@@ -154,8 +154,13 @@ func (m *rules) superseded(c promotion.Command) {
 		return
 	}
 	require.Greater(m.w.t, c.Release, a.Release, "an older release supersedes")
+	require.False(m.w.t, soaksIn(heard), "%s is healthy and soaks, and has to yield", a)
 	m.yields[c.Stage]++
 	require.LessOrEqual(m.w.t, m.yields[c.Stage], 2, "%s progresses and has to yield, the third in a row", a)
+}
+
+func soaksIn(e promotion.Event) bool {
+	return e.Phase == gitops.PhaseProgressing && slices.ContainsFunc(e.Targets, func(o promotion.TargetOutcome) bool { return o.Phase == gitops.TargetSoaking })
 }
 
 func atPruneGate(e promotion.Event) bool {
@@ -208,6 +213,9 @@ func (m *rules) heardOf(e promotion.Event) {
 		}
 		m.judge(m.w.state.Spec.Stages)
 	case gitops.PhaseFailed, gitops.PhaseAborted:
+		if a.Scope != nil {
+			return
+		}
 		m.faulty[a.Stage], m.asked[a.Stage] = max(m.faulty[a.Stage], a.Release), false
 	}
 }

@@ -120,8 +120,9 @@ type Rollout struct {
 	// Stopping says that it was asked to end: superseded when it runs, closed when
 	// it waits.
 	Stopping bool  `json:"stopping,omitempty"`
-	AtGate   bool  `json:"atGate,omitempty"` // runs, but nothing moves until a prune is approved
-	Report   int64 `json:"report,omitempty"` // Seq of the last report
+	Soaking  bool  `json:"soaking,omitempty"` // is healthy so far, and watched for a while
+	AtGate   bool  `json:"atGate,omitempty"`  // runs, but nothing moves until a prune is approved
+	Report   int64 `json:"report,omitempty"`  // Seq of the last report
 	// Before is the stage's LastStarted before this one was given the lock.
 	Before int `json:"before,omitempty"`
 	// FailedBefore is the stage's Failed before that.

@@ -10,11 +10,12 @@ import (
 // yet: at once when it gets nowhere by itself (a target has failed, a gate holds
 // it) or only catches up, so that a bad release never blocks the one that mends
 // it; otherwise at most twice in a row, so that merges which come faster than
-// rollouts never keep one from being finished.
+// rollouts never keep one from being finished. One that is healthy and soaks is not
+// asked: it holds its stage until that is over, or health is lost.
 func (m *machine) supersede(i, release int) {
 	st := &m.Stages[i]
 	r := st.Running
-	if r.Stopping {
+	if r.Stopping || r.Soaking && r.Phase != gitops.PhaseDegraded {
 		return
 	}
 	if !r.CatchUp && !r.AtGate && r.Phase != gitops.PhaseDegraded {

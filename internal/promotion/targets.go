@@ -94,7 +94,7 @@ func healthOf(o TargetOutcome) gitops.HealthStatus {
 	switch {
 	case o.Health != "":
 		return o.Health
-	case o.Phase == gitops.TargetHealthy:
+	case o.Phase == gitops.TargetHealthy, o.Phase == gitops.TargetSoaking:
 		return gitops.Healthy
 	case o.Phase == gitops.TargetFailed:
 		return gitops.Degraded
@@ -143,7 +143,7 @@ func (m *machine) syncOf(t TargetState) gitops.SyncStatus {
 		return gitops.SyncUnknown
 	case t.Release == 0 && m.Stages[i].Offered == 0:
 		return gitops.SyncUnknown
-	case t.Phase != gitops.TargetHealthy, t.Kept > 0:
+	case t.Phase != gitops.TargetHealthy && t.Phase != gitops.TargetSoaking, t.Kept > 0:
 		return gitops.OutOfSync
 	}
 	offered, _ := m.Release(m.Stages[i].Offered)

@@ -93,7 +93,9 @@ func (s server) getRollout(ctx context.Context, in *RolloutName) (*answer[workfl
 // sayWhatIsWaitedFor gives the targets that wait for health the words of their
 // waits: which object, in what condition, for how long.
 func (s server) sayWhatIsWaitedFor(ctx context.Context, workflow string, targets []workflows.TargetStatus) error {
-	waits := func(t workflows.TargetStatus) bool { return t.Phase == gitops.TargetWaiting && t.Message == "" }
+	waits := func(t workflows.TargetStatus) bool {
+		return (t.Phase == gitops.TargetWaiting || t.Phase == gitops.TargetSoaking) && t.Message == ""
+	}
 	if !slices.ContainsFunc(targets, waits) {
 		return nil
 	}

@@ -94,6 +94,8 @@ func waveOf(t workflows.TargetStatus) (string, Urgency) {
 		return "waiting " + wave, Active
 	case gitops.TargetPruneGate:
 		return "waits at the prune gate", Active
+	case gitops.TargetSoaking:
+		return "soaking", Active
 	case gitops.TargetHealthy:
 		return "done", Done
 	case gitops.TargetDeleted:
