@@ -17,6 +17,7 @@ import (
 // or as many as the strategy allows. The next batch begins when this one is healthy and
 // has soaked, and the failure budget holds.
 func (r *rollout) deliverTargets(ctx workflow.Context) {
+	r.delivering = true
 	r.advance(ctx, gitops.PhaseProgressing, "")
 	defer r.expire(ctx)()
 	batches := r.batches()

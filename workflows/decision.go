@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -69,7 +70,7 @@ func (r *rollout) acceptDecisions(ctx workflow.Context, verb string) error {
 	handle := func(ctx workflow.Context, d Decision) (DecisionResult, error) {
 		return DecisionResult{Message: r.decide(ctx, verb, d)}, nil
 	}
-	validate := func(d Decision) error { return r.refuse(d) }
+	validate := func(d Decision) error { return r.refuse(verb, d) }
 	if err := workflow.SetUpdateHandlerWithOptions(ctx, verb, handle, workflow.UpdateHandlerOptions{Validator: validate}); err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func (r *rollout) acceptDecisions(ctx workflow.Context, verb string) error {
 			if d.By == "" {
 				d.By = "a signal"
 			}
-			if err := r.refuse(d); err != nil {
+			if err := r.refuseSignal(verb, d); err != nil {
 				r.status.Decisions = append(r.status.Decisions, DecisionRecord{Decision: d, Verb: verb, At: workflow.Now(ctx), Refusal: err.Error()})
 				r.show(ctx)
 				continue
@@ -92,9 +93,18 @@ func (r *rollout) acceptDecisions(ctx workflow.Context, verb string) error {
 	return nil
 }
 
+// refuseSignal says why a decision that came by signal does not count; nil when it does.
+// Nobody has checked whose name a signal has: several persons it can not be.
+func (r *rollout) refuseSignal(verb string, d Decision) error {
+	if g := r.gate(d.Gate); g != nil && g.Needed() > 1 {
+		return fmt.Errorf("gate %s takes %d persons, and a signal does not show who has sent it: use tidegate approve", g.Name, g.Needed())
+	}
+	return r.refuse(verb, d)
+}
+
 // refuse says why a decision does not count; nil when it does. It must not
 // change anything: an update's validator calls it.
-func (r *rollout) refuse(d Decision) error {
+func (r *rollout) refuse(verb string, d Decision) error {
 	g := r.gate(d.Gate)
 	switch {
 	case d.By == "":
@@ -103,10 +113,14 @@ func (r *rollout) refuse(d Decision) error {
 		return fmt.Errorf("rollout %d has no gate %q; its gates are: %s", r.in.Number, d.Gate, r.gateNames())
 	case r.ended() || r.status.Phase.Final():
 		return fmt.Errorf("rollout %d has ended (%s)", r.in.Number, r.status.Phase)
+	case !g.IsAnswered():
+		return fmt.Errorf("gate %s opens by itself: it %s", g.Name, g.Message)
 	case g.State != GateStateWaiting:
 		return fmt.Errorf("gate %s was answered before: it is %s (%s)", g.Name, g.State, g.By)
 	case r.status.PlanDigest == "" || r.status.Phase == gitops.PhasePlanning:
 		return errors.New("the plan is still being made: look at it first, then decide")
+	case verb == verbApprove && slices.Contains(g.Approved, d.By):
+		return fmt.Errorf("%s has approved it before; gate %s takes %d persons", d.By, g.Name, g.Needed())
 	case d.PlanDigest != r.status.PlanDigest:
 		return fmt.Errorf("the decision is for plan %q, but the plan is %s: look at it and decide again", d.PlanDigest, r.status.PlanDigest)
 	}
@@ -117,17 +131,14 @@ func (r *rollout) refuse(d Decision) error {
 func (r *rollout) decide(ctx workflow.Context, verb string, d Decision) string {
 	r.status.Decisions = append(r.status.Decisions, DecisionRecord{Decision: d, Verb: verb, At: workflow.Now(ctx), Accepted: true})
 	g := r.gate(d.Gate)
-	g.By, g.Message = d.By, d.Reason
 	if verb == verbReject {
-		g.State = GateStateRejected
+		g.State, g.By, g.Message = GateStateRejected, d.By, d.Reason
 		if g.Kind != gitops.GatePrune {
 			r.end(gitops.PhaseRejected, fmt.Sprintf("gate %s was rejected by %s%s", g.Name, d.By, because(d.Reason)))
 		}
 		return fmt.Sprintf("gate %s of rollout %d is rejected", g.Name, r.in.Number)
 	}
-	g.State = GateStateOpen
-	r.approved[g.Name] = d.PlanDigest
-	return fmt.Sprintf("gate %s of rollout %d is open", g.Name, r.in.Number)
+	return r.approve(ctx, g, d)
 }
 
 func because(reason string) string {

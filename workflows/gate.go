@@ -43,7 +43,7 @@ func (r *rollout) stillApproved() bool {
 		return true // there is nothing to approve
 	}
 	for _, g := range r.in.Gates {
-		if r.approved[g.Name] != r.status.PlanDigest {
+		if !g.IsAnswered() && r.gate(g.Name).State != GateStateOpen || g.IsAnswered() && r.approved[g.Name] != r.status.PlanDigest {
 			return false
 		}
 	}
@@ -58,8 +58,11 @@ func (r *rollout) lapse(ctx workflow.Context) {
 	for i := range r.status.Gates {
 		g := &r.status.Gates[i]
 		was, given := r.approved[g.Name]
-		if g.Kind == gitops.GatePrune || was == r.status.PlanDigest {
+		if g.Kind == gitops.GatePrune || !g.IsAnswered() || was == r.status.PlanDigest {
 			continue
+		}
+		if len(g.Approved) > 0 && !given {
+			continue // there are some of this plan, not enough
 		}
 		g.State, g.Since, g.Message = GateStateWaiting, &now, "waits for an approval of plan "+r.status.PlanDigest
 		if g.Kind == gitops.GateDelete {
@@ -67,7 +70,7 @@ func (r *rollout) lapse(ctx workflow.Context) {
 		}
 		if given {
 			g.Message = fmt.Sprintf("the approval by %s was for plan %s; the plan is %s now, so it lapsed", g.By, was, r.status.PlanDigest)
-			g.By = ""
+			g.By, g.Approved = "", nil
 			delete(r.approved, g.Name)
 		}
 	}

@@ -237,9 +237,11 @@ type RolloutStatus struct {
 // GateStatus is one gate of a Rollout.
 type GateStatus struct {
 	gitops.Gate
-	State string     `json:"state"` // waiting, open, rejected
-	By    string     `json:"by,omitempty"`
-	Since *time.Time `json:"since,omitempty"`
+	State string `json:"state"` // waiting, open, rejected
+	By    string `json:"by,omitempty"`
+	// Approved are who has approved the plan, of those that are needed.
+	Approved []string   `json:"approved,omitempty"`
+	Since    *time.Time `json:"since,omitempty"`
 	// Message says what the gate waits for.
 	Message string `json:"message,omitempty"`
 }

@@ -30,7 +30,7 @@ func (r *rollout) details(ctx workflow.Context) string {
 	lines := []string{title, ""}
 	for _, g := range r.status.Gates {
 		lines = append(lines, "Gate **"+g.Name+"** "+g.standing(), "")
-		if g.State == GateStateWaiting {
+		if g.State == GateStateWaiting && g.IsAnswered() {
 			lines = append(lines, "```", r.approveCommand(ctx, g), "```", "")
 		}
 	}

@@ -22,10 +22,12 @@ func Rollout(ctx workflow.Context, in RolloutInput) (RolloutResult, error) {
 	if r.isFree(ctx) {
 		r.planAndDeliverTargets(ctx)
 	} else {
+		stop := r.watchGates(ctx)
 		r.planTargets(ctx)
 		for !r.ended() && !r.passGates(ctx) {
 			r.planTargets(ctx)
 		}
+		stop()
 		if !r.ended() {
 			r.deliverTargets(ctx)
 		}
@@ -41,6 +43,8 @@ type rollout struct {
 	status  RolloutStatus
 	targets []*target
 	granted bool
+	// delivering says that the gates have been passed.
+	delivering bool
 	// stop is why the rollout was asked to end; stopPhase is what it ends as.
 	stop      string
 	stopPhase gitops.Phase

@@ -160,6 +160,18 @@ func loadCheckpoint(ctx workflow.Context, delivery string) (result checkpoint, e
 	return result, workflow.ExecuteActivity(ctx, keeper.LoadCheckpoint, delivery).Get(ctx, &result)
 }
 
+// verdict is window.Verdict, decoded.
+type verdict struct {
+	Open  bool
+	Until time.Time
+	Why   string
+}
+
+func windowAt(ctx workflow.Context, rule gitops.WindowRule, at time.Time) (result verdict, err error) {
+	ctx = light(ctx, "are the windows open?")
+	return result, workflow.ExecuteActivity(ctx, keeper.WindowAt, rule, at).Get(ctx, &result)
+}
+
 func saveRecord(ctx workflow.Context, id string, record RolloutStatus) error {
 	ctx = light(ctx, "save the record")
 	return workflow.ExecuteActivity(ctx, keeper.SaveRecord, id, record).Get(ctx, nil)

@@ -87,7 +87,13 @@ func describe(t *testing.T, cat gitops.Catalog) string {
 		for _, s := range d.Stages {
 			fmt.Fprintf(&b, "  stage %s: %s", s.Name, strings.Join(s.Targets, " "))
 			for _, g := range s.Gates {
-				fmt.Fprintf(&b, " [%s %s]", g.Kind, g.Name)
+				fmt.Fprintf(&b, " [%s %s", g.Kind, g.Name)
+				if (g != gitops.Gate{Name: g.Name, Kind: g.Kind}) {
+					line, err := json.Marshal(g)
+					require.NoError(t, err)
+					fmt.Fprintf(&b, " %s", line)
+				}
+				b.WriteString("]")
 			}
 			if s.Strategy != nil {
 				line, err := json.Marshal(s.Strategy)

@@ -24,7 +24,22 @@ type stageSpec struct {
 }
 
 type gateSpec struct {
-	Name string `yaml:"name"`
+	Name     string `yaml:"name"`
+	Deadline string `yaml:"deadline"`
+	Approval struct {
+		Count   int    `yaml:"count"`
+		Expires string `yaml:"expires"`
+	} `yaml:"approval"`
+	Window *struct {
+		Allow []windowSpec `yaml:"allow"`
+		Deny  []windowSpec `yaml:"deny"`
+	} `yaml:"window"`
+}
+
+type windowSpec struct {
+	Schedule string `yaml:"schedule"`
+	Duration string `yaml:"duration"`
+	TimeZone string `yaml:"timeZone"`
 }
 
 // pipeline is a Pipeline document. A broken one still claims its targets, so

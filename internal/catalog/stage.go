@@ -31,36 +31,9 @@ func (p *pipeline) checkStages(n *yaml.Node, out reporter) {
 		}
 		seen[s.Name] = true
 		s.Selector.check(near(node, "selector"), path+".selector", out)
-		s.checkGates(get(node, "gates"), path, out)
+		s.readGates(node, path, out)
 		s.readStrategy(node, path, out)
 	}
-}
-
-func (s stageSpec) checkGates(n *yaml.Node, path string, out reporter) {
-	seen := map[string]bool{}
-	for i, g := range s.gates() {
-		node, field := n.Content[i], fmt.Sprintf("%s.gates[%d]", path, i)
-		switch {
-		case get(node, "approval") == nil:
-			out.at(node, field, "the gate has no condition; write approval: {}")
-		case g.Name == string(gitops.GateSync) || g.Name == string(gitops.GatePrune) || g.Name == string(gitops.GateDelete):
-			out.at(node, field+".name", "a gate cannot be called %s: Tidegate opens gates of that name itself", g.Name)
-		case !objectName.MatchString(g.Name):
-			out.at(node, field+".name", "%q is no name; it must have lower-case letters, digits, - and . only", g.Name)
-		case seen[g.Name]:
-			out.at(node, field+".name", "two gates of stage %s are called %s; give them names", s.Name, g.Name)
-		}
-		seen[g.Name] = true
-	}
-}
-
-// gates are a stage's gates; one without a name is called by its kind.
-func (s stageSpec) gates() []gitops.Gate {
-	var gates []gitops.Gate
-	for _, g := range s.Gates {
-		gates = append(gates, gitops.Gate{Name: nonEmpty(g.Name, string(gitops.GateApproval)), Kind: gitops.GateApproval})
-	}
-	return gates
 }
 
 // delivery puts every selected target into its stage.
@@ -74,6 +47,7 @@ func (p *pipeline) delivery(selected []candidate, f *fleet, out reporter) gitops
 	stagesOf := map[string][]string{}
 	for i, s := range p.Stages {
 		stage := gitops.Stage{Name: s.Name}
+		var problems []gitops.Problem // told when the Pipeline was read
 		var targets []gitops.Target
 		for _, c := range selected {
 			if s.Selector.matches(stageLabels(c.Target, f)) {
@@ -84,8 +58,7 @@ func (p *pipeline) delivery(selected []candidate, f *fleet, out reporter) gitops
 		if len(targets) == 0 {
 			out.at(get(p.node, "spec", "stages").Content[i], fmt.Sprintf("spec.stages[%d].selector", i), "stage %s selects none of the %d Applications of the Pipeline", s.Name, len(selected))
 		}
-		stage.Gates = withSyncGate(s.gates(), targets)
-		var problems []gitops.Problem // told when the Pipeline was read
+		stage.Gates = withSyncGate(s.readGates(get(p.node, "spec", "stages").Content[i], "", reporter{problems: &problems}), targets)
 		if stage.Strategy = s.readStrategy(get(p.node, "spec", "stages").Content[i], "", reporter{problems: &problems}); stage.Strategy != nil {
 			stage.Strategy.Order = order(s.OrderBy, targets, func(t gitops.Target) map[string]string { return stageLabels(t, f) })
 		}

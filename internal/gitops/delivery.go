@@ -55,28 +55,6 @@ type Stage struct {
 // DeletionStage is where targets go that are deleted. No declared stage has its name.
 const DeletionStage = "deletion"
 
-// GateKind tells what a gate waits for.
-type GateKind string
-
-const (
-	// GateApproval waits until somebody approves the release and its plan.
-	GateApproval GateKind = "approval"
-	// GateSync is the approval that a stage without an automated sync policy
-	// implies; `tidegate sync` opens it.
-	GateSync GateKind = "sync"
-	// GatePrune is opened by a plan that deletes more than the deletion budget; it
-	// holds only the prune step.
-	GatePrune GateKind = "prune"
-	// GateDelete holds the deletion of targets that are no longer declared.
-	GateDelete GateKind = "delete"
-)
-
-// Gate is one condition that a release must meet before it enters a stage.
-type Gate struct {
-	Name string   `json:"name"`
-	Kind GateKind `json:"kind"`
-}
-
 // Catalog is everything that was declared, after generators ran.
 type Catalog struct {
 	Digest     string     `json:"digest"`

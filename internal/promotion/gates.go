@@ -144,7 +144,7 @@ func (m *machine) regate(i int) {
 	gates, again := m.gates(i), 0
 	for j := range st.Waiting {
 		w := &st.Waiting[j]
-		if w.Stopping || w.Release >= m.Floor && slices.Equal(w.Gates, gates) && slices.Equal(w.Targets, m.targetsFor(i, w.Release)) {
+		if w.Stopping || w.Release >= m.Floor && gitops.SameGates(w.Gates, gates) && slices.Equal(w.Targets, m.targetsFor(i, w.Release)) {
 			continue
 		}
 		m.closeCandidate(w, "the specification has changed")

@@ -31,7 +31,7 @@ func candidates(st promotion.StageStatus) []int {
 func waitingGates(r workflows.RolloutStatus) []string {
 	var names []string
 	for _, g := range r.Gates {
-		if g.State == workflows.GateStateWaiting && !r.Phase.Final() {
+		if g.State == workflows.GateStateWaiting && g.IsAnswered() && !r.Phase.Final() {
 			names = append(names, g.Name)
 		}
 	}

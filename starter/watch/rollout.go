@@ -121,7 +121,10 @@ func notesOf(id client.RolloutID, r workflows.RolloutStatus) []string {
 		switch {
 		case g.State == workflows.GateStateOpen || r.Phase.Final():
 		case g.State == workflows.GateStateWaiting && r.Phase != gitops.PhasePlanning:
-			notes = append(notes, fmt.Sprintf("Gate %s of %s: %s.", g.Name, id, g.Message), "Open it with: tidegate approve "+id.String())
+			notes = append(notes, fmt.Sprintf("Gate %s of %s: %s.", g.Name, id, g.Message))
+			if g.IsAnswered() {
+				notes = append(notes, "Open it with: tidegate approve "+id.String())
+			}
 		}
 	}
 	for _, t := range r.Targets {
