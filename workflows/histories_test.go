@@ -61,7 +61,7 @@ type recorder struct {
 
 func (r *recorder) serve() {
 	queues := []string{workflows.TaskQueue, activities.RenderQueue}
-	for _, region := range []string{"ok", "plan-hangs", "apply-hangs", "wait-hangs", "fails", "lost", "prunes", "hooks", "declared"} {
+	for _, region := range []string{"ok", "plan-hangs", "apply-hangs", "wait-hangs", "fails", "lost", "prunes", "hooks", "declared", "soaks"} {
 		queues = append(queues, activities.RegionQueue(region), activities.RegionWaitQueue(region))
 	}
 	for i, queue := range queues {
@@ -183,6 +183,12 @@ func (r *recorder) recordRollouts() {
 		}},
 		{"rollout-ends-hooks", rolloutInto(nil, "ok", "hooks"), closed, nil},
 		{"rollout-of-some-objects", someOf(rolloutInto(nil, "ok", "prunes")), scheduled("Wait"), nil},
+		{"rollout-soaks", inBatches(rolloutInto(nil, "ok", "soaks")), scheduled("Soak"), nil},
+		{"rollout-in-batches", inBatches(rolloutInto(nil, "ok", "hooks")), closed, nil},
+		{"rollout-behind-a-window", rolloutInto([]gitops.Gate{quorum(), officeHours()}, "ok"), scheduled("WindowAt"), func(name string) {
+			r.until(name, scheduled("Deliver"))
+			r.updates(name)
+		}},
 		{"deletion-at-its-gate", deletionOf("ok", "declared"), scheduled("Deliver"), nil},
 		{"deletion-waits", deletionOf("wait-hangs"), scheduled("Deliver"), r.letIn},
 		{"deletion-closed", deletionOf("ok", "declared", "lost"), scheduled("Deliver"), func(name string) {
@@ -212,6 +218,20 @@ func someOf(in workflows.RolloutInput) workflows.RolloutInput {
 	return in
 }
 
+func inBatches(in workflows.RolloutInput) workflows.RolloutInput {
+	in.Strategy = &gitops.Strategy{Batches: []gitops.Amount{{Count: 1}}, MaxParallel: 1, Soak: time.Minute, FailureBudget: &gitops.Amount{Count: 1}, Deadline: time.Hour}
+	return in
+}
+
+// updates approves by one of the two persons that a gate takes.
+func (r *recorder) updates(name string) {
+	handle, err := r.client.UpdateWorkflow(r.t.Context(), client.UpdateWorkflowOptions{
+		WorkflowID: name, UpdateName: workflows.UpdateApprove, Args: []any{r.decision(name)}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	require.NoError(r.t, err)
+	require.NoError(r.t, handle.Get(r.t.Context(), nil))
+}
+
 func deletionOf(regions ...string) workflows.RolloutInput {
 	in := rolloutInto([]gitops.Gate{{Name: "delete", Kind: gitops.GateDelete}}, regions...)
 	in.Stage, in.Release, in.Revision, in.Delete = gitops.DeletionStage, 0, "", true
@@ -229,11 +249,7 @@ func (r *recorder) letIn(name string) {
 
 func (r *recorder) approve(name string) {
 	r.signal(name, workflows.SignalApprove, workflows.Decision{Gate: "approval", PlanDigest: "a guess", By: "ann"})
-	handle, err := r.client.UpdateWorkflow(r.t.Context(), client.UpdateWorkflowOptions{
-		WorkflowID: name, UpdateName: workflows.UpdateApprove, Args: []any{r.decision(name)}, WaitForStage: client.WorkflowUpdateStageCompleted,
-	})
-	require.NoError(r.t, err)
-	require.NoError(r.t, handle.Get(r.t.Context(), nil))
+	r.updates(name)
 	asked := 0
 	r.until(name, func(e *historypb.HistoryEvent) bool {
 		if scheduled("Deliver")(e) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"strings"
+	"time"
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/tidegate/tidegate/activities"
 	"github.com/tidegate/tidegate/internal/gitops"
+	"github.com/tidegate/tidegate/internal/window"
 )
 
 // quiet is a logger that says nothing.
@@ -124,6 +126,17 @@ func (*madeUp) Wait(ctx context.Context, in activities.WaitInput) (activities.Wa
 
 func (*madeUp) Finish(context.Context, activities.FinishInput) (activities.FinishResult, error) {
 	return activities.FinishResult{}, nil
+}
+
+func (*madeUp) Soak(ctx context.Context, in activities.SoakInput) (activities.WaitResult, error) {
+	if in.Target.Region == "soaks" {
+		return activities.WaitResult{}, hang(ctx)
+	}
+	return activities.WaitResult{Health: gitops.Healthy}, nil
+}
+
+func (*madeUp) WindowAt(_ context.Context, rule gitops.WindowRule, at time.Time) (window.Verdict, error) {
+	return window.At(rule, at)
 }
 
 // Declared says that what is called so is declared.
