@@ -39,6 +39,7 @@ type OnFailure string
 const (
 	Halt     OnFailure = ""         // no further target is begun
 	Continue OnFailure = "continue" // the others have their turn all the same
+	RollBack OnFailure = "rollback" // no further target is begun, and the stage goes back to the release before
 )
 
 // Amount is a number of targets, or a share of them.

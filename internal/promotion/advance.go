@@ -24,6 +24,9 @@ func (m *machine) enter(i int) {
 		return
 	}
 	st.Offered = release
+	if m.isQuarantined(release) {
+		return
+	}
 	if len(m.declared(st.Name).Targets) == 0 {
 		st.Current, st.LastStarted, st.Passed = release, release, release
 		return
@@ -33,11 +36,16 @@ func (m *machine) enter(i int) {
 
 // offer makes a release a candidate at the stage's gate, or its next.
 func (m *machine) offer(i int, candidate Rollout) {
+	if m.isQuarantined(candidate.Release) {
+		return
+	}
 	if len(m.gates(i)) > 0 {
 		m.wait(i, candidate)
 		return
 	}
-	m.Stages[i].Next = max(m.Stages[i].Next, candidate.Release)
+	if st := &m.Stages[i]; candidate.Release > st.Next {
+		st.Next, st.Back = candidate.Release, false
+	}
 }
 
 // pass lets a stage's release on to the next stage once it is healthy here, on
@@ -75,7 +83,7 @@ func (m *machine) retire(i int) {
 
 // targetsFor are the targets of a stage that a release has a bundle for, sorted;
 // without those that run a newer one already, as a target may that was moved
-// here from another stage.
+// here from another stage. One that is quarantined is no newer one.
 func (m *machine) targetsFor(i, release int) []string {
 	r, ok := m.Release(release)
 	if !ok {
@@ -84,7 +92,7 @@ func (m *machine) targetsFor(i, release int) []string {
 	var names []string
 	for _, name := range m.declared(m.Stages[i].Name).Targets {
 		t := m.target(name)
-		if _, made := r.Bundle(name); made && t != nil && t.Release <= release {
+		if _, made := r.Bundle(name); made && t != nil && m.mayFollow(t.Release, release) {
 			names = append(names, name)
 		}
 	}
@@ -98,12 +106,12 @@ func (m *machine) newRollout(i int, r Rollout) (Rollout, bool) {
 	if r.Targets == nil {
 		r.Targets = m.targetsFor(i, r.Release)
 	}
-	tooOld := r.Release < m.Floor || r.Release < st.LastStarted && !r.CatchUp
-	if st.Retired || tooOld || len(r.Targets) == 0 {
+	tooOld := r.Release < m.Floor || r.Release < st.LastStarted && !r.CatchUp && !r.Back && !m.isQuarantined(st.LastStarted)
+	if st.Retired || tooOld || m.isQuarantined(r.Release) || len(r.Targets) == 0 {
 		return Rollout{}, false
 	}
 	r.Number, r.Stage, r.Phase, r.Started, r.Total = m.NextRollout, st.Name, gitops.PhasePlanning, m.now, len(r.Targets)
-	if !r.CatchUp {
+	if !r.CatchUp && !r.Back {
 		r.Gates = m.gates(i)
 	}
 	m.NextRollout++

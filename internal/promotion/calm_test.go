@@ -16,7 +16,7 @@ import (
 func (w *world) calmDown(push bool) {
 	clear(w.down)
 	w.settle()
-	if push || slices.Contains(w.contents, badContent) {
+	if push || slices.Contains(w.contents, badContent) || len(w.state.Quarantined) > 0 {
 		w.push(0, w.pushes+10)
 	}
 	if w.contents[1] == 0 {

@@ -64,7 +64,7 @@ func (m *machine) catchUp(i int) {
 		if t.Stage != st.Name || !t.Behind {
 			continue
 		}
-		if t.Release > release || !slices.Contains(made, t.Name) {
+		if !m.mayFollow(t.Release, release) || !slices.Contains(made, t.Name) {
 			t.Behind = false
 			if t.Phase == gitops.TargetUnreachable {
 				t.Phase = "" // how far the release got there was not seen

@@ -36,6 +36,7 @@ func (s State) clone() State {
 		deletion := s.Deletion.clone()
 		s.Deletion = &deletion
 	}
+	s.Quarantined = slices.Clone(s.Quarantined)
 	s.Rollouts = slices.Clone(s.Rollouts)
 	s.Probing = slices.Clone(s.Probing)
 	s.Conditions = slices.Clone(s.Conditions)

@@ -17,7 +17,7 @@ const (
 	// it waits at Gates. CatchUp says that only targets that were unreachable are
 	// brought up to what the others already run. Delete says that Targets, which are
 	// among Leaving, are to be deleted; there is no Release then.
-	// With a Scope only that much of the release is delivered, to some targets.
+	// Back says that it is a rollback. With a Scope only that much of the release is delivered, to some targets.
 	StartRollout CommandKind = "StartRollout"
 	// Grant gives the stage's lock to a rollout that said Approved.
 	Grant CommandKind = "Grant"
@@ -46,6 +46,7 @@ type Command struct {
 	Gates   []gitops.Gate     `json:"gates,omitempty"`
 	Granted bool              `json:"granted,omitempty"`
 	CatchUp bool              `json:"catchUp,omitempty"`
+	Back    bool              `json:"back,omitempty"`
 	Delete  bool              `json:"delete,omitempty"`
 	Scope   *gitops.SyncScope `json:"scope,omitempty"`
 

@@ -69,6 +69,8 @@ func (m *machine) handle(e Event) {
 		m.syncRequested(e)
 	case ReopenRequested:
 		m.reopenRequested(e)
+	case RollbackRequested:
+		m.rollbackRequested(e)
 	case RegionRecovered:
 		m.recovered(e.Region)
 	}

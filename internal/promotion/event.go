@@ -48,6 +48,10 @@ const (
 	// ReopenRequested asks for the candidate of Release at the gate of Stage again,
 	// after it was closed for newer ones or rejected.
 	ReopenRequested EventKind = "ReopenRequested"
+	// RollbackRequested is somebody (By, with the reason in Message) who wants Stage to go
+	// back to Release, past its gates. What the stage runs is quarantined: nothing that
+	// renders to the same is delivered any more.
+	RollbackRequested EventKind = "RollbackRequested"
 	// RegionRecovered says that Region answers again.
 	RegionRecovered EventKind = "RegionRecovered"
 )

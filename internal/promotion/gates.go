@@ -150,7 +150,10 @@ func (m *machine) regate(i int) {
 		m.closeCandidate(w, "the specification has changed")
 		again = max(again, w.Release)
 	}
-	if len(gates) > 0 || st.Next < m.Floor {
+	if st.Next < m.Floor {
+		st.Back = false
+	}
+	if len(gates) > 0 && !st.Back || st.Next < m.Floor {
 		again = max(again, st.Next)
 		st.Next = 0
 	}

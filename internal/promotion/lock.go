@@ -15,8 +15,8 @@ func (m *machine) moveOn(i int) {
 	if st.Retired {
 		return
 	}
-	if st.Next > 0 && (st.Next < st.LastStarted || len(m.targetsFor(i, st.Next)) == 0) {
-		st.Next = 0
+	if st.Next > 0 && (st.Next < st.LastStarted && !st.Back || len(m.targetsFor(i, st.Next)) == 0) {
+		st.Next, st.Back = 0, false
 	}
 	approved, release := m.wanting(i)
 	switch {
@@ -29,8 +29,9 @@ func (m *machine) moveOn(i int) {
 	case approved >= 0:
 		m.grant(i, approved)
 	case !m.taken(i, m.targetsFor(i, release)):
-		st.Next = 0
-		if r, ok := m.newRollout(i, Rollout{Release: release}); ok {
+		back := st.Back
+		st.Next, st.Back = 0, false
+		if r, ok := m.newRollout(i, Rollout{Release: release, Back: back}); ok {
 			m.start(i, r)
 		}
 	}
@@ -70,7 +71,7 @@ func (m *machine) start(i int, r Rollout) {
 	m.hold(i, r)
 	m.command(Command{
 		Kind: StartRollout, Stage: r.Stage, Rollout: r.Number, Release: r.Release,
-		Targets: r.Targets, Granted: true, CatchUp: r.CatchUp, Scope: r.Scope,
+		Targets: r.Targets, Granted: true, CatchUp: r.CatchUp, Back: r.Back, Scope: r.Scope,
 	})
 }
 
@@ -106,7 +107,7 @@ func (m *machine) hold(i int, r Rollout) {
 		st.Failed = 0
 	}
 	if st.Next <= r.Release {
-		st.Next = 0
+		st.Next, st.Back = 0, false
 	}
 	m.closeOlder(i, r.Release)
 }

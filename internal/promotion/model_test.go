@@ -108,6 +108,7 @@ func (w *world) actions() map[string]func(*rapid.T) {
 			w.tell(promotion.Event{Kind: promotion.SyncRequested, By: "ada", Names: drawNames(t), Scope: &scope})
 		},
 		"reopen": w.drawReopen,
+		"back":   w.drawRollback,
 		"abandon": func(t *rapid.T) {
 			if len(w.state.Leaving) == 0 {
 				t.Skip("nothing leaves")
@@ -162,6 +163,20 @@ func (w *world) drawReopen(t *rapid.T) {
 	}
 	r := pick(t, "ended", w.state.Rollouts)
 	w.tell(promotion.Event{Kind: promotion.ReopenRequested, Stage: r.Stage, Release: r.Release, By: "ada"})
+}
+
+func (w *world) drawRollback(t *rapid.T) {
+	stage := pick(t, "stage", w.state.Spec.Stages).Name
+	var back []int
+	for _, r := range w.state.Releases {
+		if w.state.CheckRollback(stage, r.Number) == nil {
+			back = append(back, r.Number)
+		}
+	}
+	if len(back) == 0 {
+		t.Skip("there is nothing to go back to")
+	}
+	w.tell(promotion.Event{Kind: promotion.RollbackRequested, Stage: stage, Release: pick(t, "release", back), By: "ada", Message: "it is slow"})
 }
 
 func (w *world) drawRegion(t *rapid.T) {

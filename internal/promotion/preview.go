@@ -19,7 +19,7 @@ type Preview struct {
 func (s State) Previews(names []string, scope *gitops.SyncScope) (previews []Preview) {
 	m := machine{State: s.clone()}
 	for i, st := range m.Stages {
-		number := max(st.Offered, st.LastStarted)
+		number := m.wanted(i)
 		if scope != nil && !scope.IsZero() {
 			number = st.LastStarted
 		}

@@ -152,8 +152,9 @@ func (m *machine) finish(i, place int, phase gitops.Phase) {
 	default:
 		st.Failed = max(st.Failed, r.Release)
 		if st.Next == r.Release {
-			st.Next = 0 // it was asked for before anybody knew
+			st.Next, st.Back = 0, false // it was asked for before anybody knew
 		}
+		m.rollBackFailed(i, r)
 	}
 }
 
@@ -186,7 +187,7 @@ func (m *machine) remember(r Rollout, phase gitops.Phase) {
 	m.kept = true
 	m.Rollouts = append(m.Rollouts, Rollout{
 		Number: r.Number, Release: r.Release, Stage: r.Stage, Phase: phase, Message: r.Message,
-		CatchUp: r.CatchUp, Delete: r.Delete, Reopened: r.Reopened, PlanDigest: r.PlanDigest,
+		CatchUp: r.CatchUp, Back: r.Back, Delete: r.Delete, Reopened: r.Reopened, PlanDigest: r.PlanDigest,
 		Healthy: r.Healthy, Broken: r.Broken, Unreachable: r.Unreachable, Total: r.Total,
 		Started: r.Started, Granted: r.Granted, Finished: m.now,
 	})

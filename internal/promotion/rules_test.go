@@ -3,6 +3,7 @@ package promotion_test
 import (
 	"slices"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tidegate/tidegate/internal/gitops"
@@ -45,7 +46,7 @@ func (m *rules) began(a *actor) {
 		return
 	}
 	if !a.CatchUp {
-		require.GreaterOrEqual(m.w.t, a.Release, m.begun[a.Stage], "%s is older than what was started there last", a)
+		require.True(m.w.t, a.Release >= m.begun[a.Stage] || a.Back || m.w.left(m.begun[a.Stage]), "%s is older than what was started there last", a)
 		m.begun[a.Stage] = a.Release
 	}
 	for _, o := range a.targets {
@@ -53,9 +54,32 @@ func (m *rules) began(a *actor) {
 			continue
 		}
 		place := o.Name + "@" + a.regions[o.Name]
-		require.GreaterOrEqual(m.w.t, a.Release, m.touched[place], "%s takes %s back", a, place)
+		require.True(m.w.t, a.Release >= m.touched[place] || a.Back || m.w.left(m.touched[place]) || m.w.same(o.Name, a.Release, m.touched[place]), "%s takes %s back", a, place)
 		m.touched[place] = a.Release
 	}
+}
+
+// left says whether a rollback has left a release behind.
+func (w *world) left(release int) bool {
+	made, known := w.state.Release(release)
+	return slices.ContainsFunc(w.state.Quarantined, func(q promotion.Quarantined) bool {
+		bad, remembered := w.state.Release(q.Release)
+		return q.Release == release || known && remembered && cmp.Equal(bad.Bundles, made.Bundles)
+	})
+}
+
+// same says whether two releases have the same for a target.
+func (w *world) same(target string, a, b int) bool {
+	one, _ := w.state.Release(a)
+	other, _ := w.state.Release(b)
+	x, known := one.Bundle(target)
+	y, knownToo := other.Bundle(target)
+	return known && knownToo && x.Digest == y.Digest
+}
+
+// goesBack says whether somebody has a stage rolled back.
+func (w *world) goesBack(stage string) bool {
+	return slices.ContainsFunc(w.state.Stages, func(st promotion.StageState) bool { return st.Name == stage && st.Back })
 }
 
 // deleted is called when a deletion has ended well: what comes after begins anew.
@@ -106,6 +130,12 @@ func (m *rules) started(c promotion.Command) {
 		require.True(t, m.let[c.Stage][c.Release], "a catch-up of a release that never was here")
 		return
 	}
+	require.False(t, m.w.left(c.Release), "release %d is quarantined", c.Release)
+	if c.Back {
+		require.True(t, c.Granted)
+		require.True(t, m.let[c.Stage][c.Release], "a rollback to a release that never was here")
+		return
+	}
 	require.Equal(t, len(c.Gates) == 0, c.Granted, "a gate must be waited at, and nothing else")
 	require.Equal(t, m.w.shape.gates[slices.Index(stageNames, c.Stage)] == "", c.Granted, "the stage's gate was passed by")
 	if c.Granted {
@@ -150,7 +180,7 @@ func mark(in map[string]map[int]bool, name string, release int) {
 func (m *rules) superseded(c promotion.Command) {
 	a, heard := m.w.actor(c.Rollout), m.said[c.Rollout]
 	require.Empty(m.w.t, a.stop, "%s is stopped twice", a)
-	if c.Release == 0 || a.CatchUp || heard.Phase == gitops.PhaseDegraded || atPruneGate(heard) {
+	if c.Release == 0 || a.CatchUp || m.w.goesBack(c.Stage) || heard.Phase == gitops.PhaseDegraded || atPruneGate(heard) {
 		return
 	}
 	require.Greater(m.w.t, c.Release, a.Release, "an older release supersedes")
@@ -261,7 +291,7 @@ func (m *rules) fixGoes(a *actor) {
 	if a == nil || m.w.shape.gates[0] != "" || m.said[a.Rollout].Phase != gitops.PhaseDegraded {
 		return
 	}
-	if newest := m.w.state.Newest(); newest > a.Release && newest >= m.w.state.Floor && !m.hadItsTurn(stageNames[0], newest) {
+	if newest := m.w.state.Newest(); newest > a.Release && newest >= m.w.state.Floor && !m.w.left(newest) && !m.hadItsTurn(stageNames[0], newest) {
 		require.NotEmpty(m.w.t, a.stop, "%s blocks release %d, which may mend it", a, m.w.state.Newest())
 	}
 }

@@ -20,7 +20,8 @@ import (
 // what it decides. The words:
 //
 //	spec NAME | STAGE[ approval| manual]: TARGET ... | ...   region of w1 is r-w1; w1@eu names another; w1! goes with its objects
-//	retired                    abandon WHO [TARGET ...]
+//	rollback STAGE RELEASE     (a stage that "rolls back" does so by itself)
+//	retired abandon WHO [TARGET ...]
 //	push REF COMMIT            missing REF REASON
 //	rendered CONTENT           render-failed REASON          render-stale NUMBER CONTENT
 //	report ROLLOUT PHASE [TARGET=PHASE ...] [plan=DIGEST]    stale ROLLOUT PHASE
@@ -117,6 +118,8 @@ func (p *player) event(word string, args []string) promotion.Event {
 		return promotion.Event{Kind: promotion.SyncRequested, By: args[0], Names: args[1:], Scope: &gitops.SyncScope{Resources: []string{":ConfigMap:*"}}}
 	case "sync-prune":
 		return promotion.Event{Kind: promotion.SyncRequested, By: args[0], Names: args[1:], Scope: &gitops.SyncScope{Prune: true}}
+	case "rollback":
+		return promotion.Event{Kind: promotion.RollbackRequested, Stage: args[0], Release: p.number(args[1]), By: "ada", Message: "it is slow"}
 	case "retired":
 		return promotion.Event{Kind: promotion.Retired}
 	case "abandon":
@@ -181,6 +184,9 @@ func parseSpec(text string) gitops.Delivery {
 		head, names, _ := strings.Cut(part, ":")
 		name, gate, _ := strings.Cut(head, " ")
 		st := gitops.Stage{Name: name}
+		if gate == "rolls back" {
+			st.Strategy = &gitops.Strategy{OnFailure: gitops.RollBack}
+		}
 		if gate == "approval" {
 			st.Gates = []gitops.Gate{{Name: "signoff", Kind: gitops.GateApproval}}
 		}
@@ -233,6 +239,9 @@ func statusText(s promotion.Status) string {
 			b.WriteString(": " + t.Message)
 		}
 		b.WriteString("\n")
+	}
+	for _, q := range s.Quarantined {
+		fmt.Fprintf(&b, "    quarantined: %s\n", q)
 	}
 	for _, c := range s.Conditions {
 		fmt.Fprintf(&b, "    condition %s %s: %s\n", c.Kind, c.Subject, c.Message)

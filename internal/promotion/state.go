@@ -46,6 +46,8 @@ type State struct {
 	// Retired says that the catalog no longer declares the Delivery.
 	Retired  bool      `json:"retired,omitempty"`
 	Rollouts []Rollout `json:"rollouts,omitempty"` // ended ones, oldest first
+	// Quarantined are releases that rollbacks have left behind, oldest first.
+	Quarantined []Quarantined `json:"quarantined,omitempty"`
 	// Probing are the regions that are asked until they answer, sorted.
 	Probing    []string    `json:"probing,omitempty"`
 	Conditions []Condition `json:"conditions,omitempty"`
@@ -89,6 +91,7 @@ type StageState struct {
 	Failed      int `json:"failed,omitempty"`  // the one that failed last and is not retried
 	// Next queues for the lock; it has no gate to wait at.
 	Next    int       `json:"next,omitempty"`
+	Back    bool      `json:"back,omitempty"`    // Next is what the stage rolls back to
 	Running *Rollout  `json:"running,omitempty"` // holds the lock
 	Waiting []Rollout `json:"waiting,omitempty"` // at a gate, in order of their start
 	// Yields counts the rollouts that were cut short while they progressed, since
@@ -106,6 +109,7 @@ type Rollout struct {
 	Targets []string      `json:"targets,omitempty"` // names, sorted; of open ones only
 	Gates   []gitops.Gate `json:"gates,omitempty"`
 	CatchUp bool          `json:"catchUp,omitempty"`
+	Back    bool          `json:"back,omitempty"`   // a rollback
 	Delete  bool          `json:"delete,omitempty"` // deletes its targets; there is no Release
 	// Scope is what somebody asked of it beyond the usual; it is a catch-up then.
 	Scope *gitops.SyncScope `json:"scope,omitempty"`

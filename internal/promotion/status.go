@@ -22,6 +22,8 @@ type Status struct {
 	Stages     []StageStatus  `json:"stages"`
 	Targets    []TargetStatus `json:"targets"`
 	Conditions []Condition    `json:"conditions,omitempty"`
+	// Quarantined are releases that rollbacks have left behind.
+	Quarantined []Quarantined `json:"quarantined,omitempty"`
 }
 
 // ReleaseStatus names a release for people.
@@ -80,7 +82,7 @@ func (s State) Status() Status {
 	status := Status{
 		Delivery: s.Spec.Key(), Spec: s.Spec.Digest, Newest: s.releaseStatus(s.Newest()),
 		Rendering: s.Render.Running || s.Render.Dirty, Sync: gitops.Synced, Health: gitops.Healthy,
-		Stages: []StageStatus{}, Targets: []TargetStatus{}, Conditions: s.clone().Conditions,
+		Stages: []StageStatus{}, Targets: []TargetStatus{}, Conditions: s.clone().Conditions, Quarantined: s.clone().Quarantined,
 	}
 	if s.Render.Error != "" {
 		for _, source := range s.Render.Sources {

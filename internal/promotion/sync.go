@@ -30,7 +30,7 @@ func (m *machine) syncRequested(e Event) {
 	for _, i := range stages {
 		st := &m.Stages[i]
 		if !done && st.Running == nil && st.Next == 0 && newestCandidate(st) < 0 {
-			m.offer(i, Rollout{Release: max(st.Offered, st.LastStarted), SyncBy: e.By})
+			m.offer(i, Rollout{Release: m.wanted(i), SyncBy: e.By})
 		}
 	}
 }
@@ -75,7 +75,11 @@ func (m *machine) openOrRetry(i int, by string) bool {
 	if st.Failed == 0 || st.Running != nil || st.Next != 0 {
 		return false
 	}
-	m.offer(i, Rollout{Release: max(st.Failed, st.LastStarted), SyncBy: by})
+	release := max(st.Failed, st.LastStarted)
+	if m.isQuarantined(release) {
+		release = st.LastStarted
+	}
+	m.offer(i, Rollout{Release: release, SyncBy: by})
 	return true
 }
 

@@ -146,7 +146,7 @@ func (m *machine) syncOf(t TargetState) gitops.SyncStatus {
 	case t.Phase != gitops.TargetHealthy && t.Phase != gitops.TargetSoaking, t.Kept > 0:
 		return gitops.OutOfSync
 	}
-	offered, _ := m.Release(m.Stages[i].Offered)
+	offered, _ := m.Release(m.wanted(i))
 	here, _ := m.Release(t.Release)
 	want, wanted := offered.Bundle(t.Name)
 	has, known := here.Bundle(t.Name)

@@ -70,6 +70,9 @@ func (c commandLine) String() string {
 	if c.CatchUp {
 		b.WriteString(" catch-up")
 	}
+	if c.Back {
+		b.WriteString(" rollback")
+	}
 	for _, word := range []string{c.Gate, c.PlanDigest, c.By} {
 		if word != "" {
 			b.WriteString(" " + word)
