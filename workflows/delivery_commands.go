@@ -134,8 +134,11 @@ func (d *delivery) start(ctx workflow.Context, c promotion.Command) {
 
 // summaryOf is what Temporal's lists say of a rollout.
 func summaryOf(in RolloutInput) string {
-	if in.Delete {
+	switch {
+	case in.Delete:
 		return fmt.Sprintf("deletion of %d targets", len(in.Targets))
+	case in.Rollback:
+		return fmt.Sprintf("%s goes back to release %d (%s)", in.Stage, in.Release, gitops.ShortRevision(in.Revision))
 	}
 	return fmt.Sprintf("release %d (%s) into %s", in.Release, gitops.ShortRevision(in.Revision), in.Stage)
 }
@@ -150,7 +153,7 @@ func (d *delivery) rolloutInput(c promotion.Command) RolloutInput {
 		in.Targets = d.leavingTargets(c.Targets)
 		return in
 	}
-	if !c.CatchUp {
+	if in.Rollback = c.Back; !c.CatchUp && !c.Back {
 		in.Strategy = strategyOf(d.state.Spec, c.Stage)
 	}
 	for _, name := range c.Targets {

@@ -21,6 +21,9 @@ func (d *delivery) listen(ctx workflow.Context) error {
 	if err := workflow.SetUpdateHandler(ctx, UpdateSync, d.sync); err != nil {
 		return err
 	}
+	if err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateRollback, d.rollback, workflow.UpdateHandlerOptions{Validator: d.refuseRollback}); err != nil {
+		return err
+	}
 	if err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateAbandon, d.abandon, workflow.UpdateHandlerOptions{Validator: d.refuseAbandon}); err != nil {
 		return err
 	}

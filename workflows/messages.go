@@ -44,11 +44,12 @@ const (
 	SignalRefresh       = "refresh"       // Catalog: nothing
 	SignalReport        = "report"        // Rollout: nothing; it reports again
 
-	UpdateApprove = "approve" // Rollout: Decision → DecisionResult
-	UpdateReject  = "reject"  // Rollout: Decision → DecisionResult
-	UpdateAbort   = "abort"   // Rollout: Abort → DecisionResult
-	UpdateSync    = "sync"    // Delivery: SyncRequest → SyncResult
-	UpdateAbandon = "abandon" // Delivery: AbandonRequest → AbandonResult
+	UpdateApprove  = "approve"  // Rollout: Decision → DecisionResult
+	UpdateReject   = "reject"   // Rollout: Decision → DecisionResult
+	UpdateAbort    = "abort"    // Rollout: Abort → DecisionResult
+	UpdateSync     = "sync"     // Delivery: SyncRequest → SyncResult
+	UpdateRollback = "rollback" // Delivery: RollbackRequest → RollbackResult
+	UpdateAbandon  = "abandon"  // Delivery: AbandonRequest → AbandonResult
 
 	QueryStatus = "status" // Delivery: promotion.Status; Rollout: RolloutStatus; Catalog: CatalogStatus
 	QueryState  = "state"  // Delivery: promotion.State
@@ -110,6 +111,20 @@ type SyncResult struct {
 	Message string `json:"message"`
 }
 
+// RollbackRequest asks a Delivery to take a stage back to a release that was healthy
+// there: to the one before when it names none.
+type RollbackRequest struct {
+	By      string `json:"by"`
+	Reason  string `json:"reason"`
+	Stage   string `json:"stage"`
+	Release int    `json:"release,omitempty"`
+}
+
+// RollbackResult answers a RollbackRequest.
+type RollbackResult struct {
+	Message string `json:"message"`
+}
+
 // AbandonRequest asks a Delivery to leave the objects of targets that are to be deleted
 // where they are: of those named, of all when there are no names.
 type AbandonRequest struct {
@@ -135,6 +150,8 @@ type RolloutInput struct {
 	CatchUp  bool          `json:"catchUp,omitempty"`
 	// Delete says that the targets are to be deleted; there is no release.
 	Delete bool `json:"delete,omitempty"`
+	// Rollback says that the release was here before.
+	Rollback bool `json:"rollback,omitempty"`
 	// Strategy says how the release goes through the targets; nil for all at once.
 	Strategy *gitops.Strategy `json:"strategy,omitempty"`
 	// Scope is what somebody asked of this sync beyond the usual.
@@ -220,6 +237,7 @@ type RolloutStatus struct {
 	Message  string         `json:"message,omitempty"`
 	CatchUp  bool           `json:"catchUp,omitempty"`
 	Delete   bool           `json:"delete,omitempty"`
+	Rollback bool           `json:"rollback,omitempty"`
 	Started  time.Time      `json:"started"`
 	Finished *time.Time     `json:"finished,omitempty"`
 	Gates    []GateStatus   `json:"gates,omitempty"`

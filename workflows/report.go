@@ -21,6 +21,9 @@ func (r *rollout) show(ctx workflow.Context) {
 // command to answer it, then a line for every target.
 func (r *rollout) details(ctx workflow.Context) string {
 	title := fmt.Sprintf("**%s** · release %d (%s) into %s", r.status.Phase, r.in.Release, gitops.ShortRevision(r.in.Revision), r.in.Stage)
+	if r.in.Rollback {
+		title = fmt.Sprintf("**%s** · %s goes back to release %d (%s)", r.status.Phase, r.in.Stage, r.in.Release, gitops.ShortRevision(r.in.Revision))
+	}
 	if r.in.Delete {
 		title = fmt.Sprintf("**%s** · deletion of %d targets", r.status.Phase, len(r.in.Targets))
 	}

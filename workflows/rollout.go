@@ -58,7 +58,7 @@ func newRollout(ctx workflow.Context, in RolloutInput) *rollout {
 	r := &rollout{in: in, granted: in.Granted, approved: map[string]string{}}
 	r.status = RolloutStatus{
 		Delivery: in.Delivery, Stage: in.Stage, Number: in.Number, Release: in.Release, Revision: in.Revision,
-		CatchUp: in.CatchUp, Delete: in.Delete, Phase: gitops.PhasePlanning, Started: workflow.Now(ctx), Timings: map[string]float64{},
+		CatchUp: in.CatchUp, Delete: in.Delete, Rollback: in.Rollback, Phase: gitops.PhasePlanning, Started: workflow.Now(ctx), Timings: map[string]float64{},
 		Targets: make([]TargetStatus, len(in.Targets)),
 	}
 	for i, t := range in.Targets {

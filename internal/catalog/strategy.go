@@ -52,13 +52,11 @@ func (s strategySpec) readStrategy(n *yaml.Node, path string, out reporter) *git
 		read.FailureBudget = &budget
 	}
 	switch on := gitops.OnFailure(s.OnFailure); on {
-	case gitops.Continue, gitops.Halt:
+	case gitops.Continue, gitops.RollBack, gitops.Halt:
 		read.OnFailure = on
 	case "halt":
-	case "rollback":
-		out.at(get(n, "onFailure"), path+".onFailure", "%s", notYet("onFailure: rollback", "use halt"))
 	default:
-		out.at(get(n, "onFailure"), path+".onFailure", "%q is not what can happen; use halt or continue", s.OnFailure)
+		out.at(get(n, "onFailure"), path+".onFailure", "%q is not what can happen; use halt, continue or rollback", s.OnFailure)
 	}
 	if s.isZero() {
 		return nil

@@ -20,6 +20,7 @@ type actor struct {
 	digest   string
 	approved string
 	lapses   int
+	newest   int          // release when it started
 	stop     gitops.Phase // what it was asked to end as
 	seq      int64
 	targets  []promotion.TargetOutcome
@@ -29,7 +30,7 @@ type actor struct {
 }
 
 func newActor(w *world, c promotion.Command) *actor {
-	a := &actor{world: w, Command: c, phase: gitops.PhasePlanning, granted: c.Granted, digest: fmt.Sprintf("plan-%d", c.Release), regions: map[string]string{}}
+	a := &actor{world: w, Command: c, phase: gitops.PhasePlanning, granted: c.Granted, newest: w.state.Newest(), digest: fmt.Sprintf("plan-%d", c.Release), regions: map[string]string{}}
 	for _, name := range c.Targets {
 		t, _ := w.state.Spec.Target(name)
 		a.regions[name] = t.Region

@@ -85,6 +85,9 @@ func (s State) CheckRollback(stage string, release int) error {
 	if i < 0 || s.Stages[i].Retired {
 		return fmt.Errorf("there is no stage %q", stage)
 	}
+	if release == 0 {
+		return fmt.Errorf("there is no release before this one in %s to go back to, as far as is remembered", stage)
+	}
 	return m.mayReturn(i, release)
 }
 

@@ -54,7 +54,7 @@ func (m *rules) began(a *actor) {
 			continue
 		}
 		place := o.Name + "@" + a.regions[o.Name]
-		require.True(m.w.t, a.Release >= m.touched[place] || a.Back || m.w.left(m.touched[place]) || m.w.same(o.Name, a.Release, m.touched[place]), "%s takes %s back", a, place)
+		require.True(m.w.t, a.Release >= m.touched[place] || a.Back || m.w.isBackAt(a.Stage, a.Release) || m.w.left(m.touched[place]) || m.w.same(o.Name, a.Release, m.touched[place]), "%s takes %s back", a, place)
 		m.touched[place] = a.Release
 	}
 }
@@ -64,7 +64,7 @@ func (w *world) left(release int) bool {
 	made, known := w.state.Release(release)
 	return slices.ContainsFunc(w.state.Quarantined, func(q promotion.Quarantined) bool {
 		bad, remembered := w.state.Release(q.Release)
-		return q.Release == release || known && remembered && cmp.Equal(bad.Bundles, made.Bundles)
+		return q.Release == release || known && remembered && cmp.Equal(byTarget(bad), byTarget(made))
 	})
 }
 
@@ -75,6 +75,21 @@ func (w *world) same(target string, a, b int) bool {
 	x, known := one.Bundle(target)
 	y, knownToo := other.Bundle(target)
 	return known && knownToo && x.Digest == y.Digest
+}
+
+// byTarget is what a release renders to.
+func byTarget(r gitops.Release) map[string]string {
+	digests := map[string]string{}
+	for _, b := range r.Bundles {
+		digests[b.Target] = b.Digest
+	}
+	return digests
+}
+
+// isBackAt says whether a stage was rolled back to a release, from a newer one.
+func (w *world) isBackAt(stage string, release int) bool {
+	i := slices.IndexFunc(w.state.Stages, func(st promotion.StageState) bool { return st.Name == stage })
+	return i >= 0 && w.state.Stages[i].LastStarted == release && slices.ContainsFunc(w.state.Quarantined, func(q promotion.Quarantined) bool { return q.Release > release })
 }
 
 // goesBack says whether somebody has a stage rolled back.
@@ -290,6 +305,9 @@ func (m *rules) hold() {
 func (m *rules) fixGoes(a *actor) {
 	if a == nil || m.w.shape.gates[0] != "" || m.said[a.Rollout].Phase != gitops.PhaseDegraded {
 		return
+	}
+	if a.Back && a.newest == m.w.state.Newest() {
+		return // whoever rolls back does not want what was queued
 	}
 	if newest := m.w.state.Newest(); newest > a.Release && newest >= m.w.state.Floor && !m.w.left(newest) && !m.hadItsTurn(stageNames[0], newest) {
 		require.NotEmpty(m.w.t, a.stop, "%s blocks release %d, which may mend it", a, m.w.state.Newest())

@@ -238,6 +238,6 @@ func TestTheDescriptionNamesEveryOperation(t *testing.T) {
 		}
 	}
 	require.ElementsMatch(t, []string{
-		"list-deliveries", "get-delivery", "list-targets", "list-rollouts", "get-rollout", "get-catalog", "approve", "reject", "abort", "abandon", "preview", "sync", "refresh-catalog",
+		"list-deliveries", "get-delivery", "list-targets", "list-rollouts", "get-rollout", "get-catalog", "approve", "reject", "abort", "rollback", "abandon", "preview", "sync", "refresh-catalog",
 	}, ids)
 }

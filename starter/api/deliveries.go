@@ -115,6 +115,20 @@ func (s server) sync(ctx context.Context, in *struct {
 	return &answer[Outcome]{Outcome{Message: result.Message}}, explain(err, unknownDelivery(in.key()))
 }
 
+func (s server) rollback(ctx context.Context, in *struct {
+	DeliveryName
+	Key  string `header:"Idempotency-Key"`
+	Body Rollback
+},
+) (*answer[Outcome], error) {
+	order := flows.Order{Workflow: workflows.DeliveryID(in.key()), Name: workflows.UpdateRollback, Key: in.Key, Arg: workflows.RollbackRequest{
+		By: in.Body.By, Reason: in.Body.Reason, Stage: in.Body.Stage, Release: in.Body.Release,
+	}}
+	var result workflows.RollbackResult
+	err := s.Teller.Update(ctx, order, &result)
+	return &answer[Outcome]{Outcome{Message: result.Message}}, explain(err, unknownDelivery(in.key()))
+}
+
 func (s server) abandon(ctx context.Context, in *struct {
 	DeliveryName
 	Key  string `header:"Idempotency-Key"`

@@ -54,7 +54,7 @@ func rolloutsOf(delivery string, state promotion.State) []Rollout {
 	for _, r := range slices.Concat(state.Rollouts, state.OpenRollouts()) {
 		rollout := Rollout{
 			ID: fmt.Sprintf("%s/%s/%d", delivery, r.Stage, r.Number), Delivery: delivery, Stage: r.Stage, Number: r.Number, Release: r.Release,
-			Phase: r.Phase, Message: r.Message, PlanDigest: r.PlanDigest, CatchUp: r.CatchUp, Delete: r.Delete,
+			Phase: r.Phase, Message: r.Message, PlanDigest: r.PlanDigest, CatchUp: r.CatchUp, Delete: r.Delete, Rollback: r.Back,
 			Healthy: r.Healthy, Broken: r.Broken, Unreachable: r.Unreachable, Total: r.Total, Started: r.Started,
 		}
 		for _, g := range r.Gates {

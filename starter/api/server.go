@@ -99,6 +99,7 @@ func register(a huma.API, s server) {
 	post(a, "approve", rolloutPath+"/approve", "Open a gate of a rollout", s.approve)
 	post(a, "reject", rolloutPath+"/reject", "Reject a rollout at a gate", s.reject)
 	post(a, "abort", rolloutPath+"/abort", "End a rollout", s.abort)
+	post(a, "rollback", "/deliveries/{project}/{name}/rollback", "Take a stage back to a release that was healthy there", s.rollback)
 	post(a, "abandon", "/deliveries/{project}/{name}/abandon", "Leave the objects of targets that are to be deleted where they are", s.abandon)
 	post(a, "sync", "/deliveries/{project}/{name}/sync", "Deliver the newest release now", s.sync)
 	post(a, "preview", "/deliveries/{project}/{name}/preview", "Say what a sync would do", s.preview)

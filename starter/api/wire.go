@@ -58,6 +58,7 @@ type Rollout struct {
 	PlanDigest string       `json:"planDigest,omitempty"`
 	CatchUp    bool         `json:"catchUp,omitempty"`
 	Delete     bool         `json:"delete,omitempty"`
+	Rollback   bool         `json:"rollback,omitempty"`
 
 	Healthy     int        `json:"healthy"` // targets
 	Broken      int        `json:"broken"`
@@ -97,6 +98,14 @@ func (s Sync) scope() *gitops.SyncScope {
 		return nil
 	}
 	return &scope
+}
+
+// Rollback asks a Delivery to take a stage back to a release that was healthy there.
+type Rollback struct {
+	By      string `json:"by" minLength:"1" doc:"who asks"`
+	Reason  string `json:"reason" minLength:"1"`
+	Stage   string `json:"stage" minLength:"1"`
+	Release int    `json:"release,omitempty" doc:"the one before when it is left out"`
 }
 
 // Abandon asks a Delivery to leave the objects of targets that are to be deleted.

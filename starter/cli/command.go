@@ -57,7 +57,7 @@ func Command(s Surroundings, serve func(context.Context, config.Settings) error)
 	flags.StringVar(&p.config, "config", "", "settings `file` (default: tidegate.yaml, then .local/tidegate.yaml)")
 	flags.StringVar(&p.server, "server", "", "`URL` of the API (default: of the settings, or "+defaultServer+")")
 	flags.StringVarP(&p.output, "output", "o", "table", "`format`: table or json")
-	root.AddCommand(p.serve(serve), p.get(), p.rollout(), p.approve(), p.reject(), p.sync(), p.abandon(), p.validate(), p.version())
+	root.AddCommand(p.serve(serve), p.get(), p.rollout(), p.approve(), p.reject(), p.sync(), p.rollback(), p.abandon(), p.validate(), p.version())
 	return root
 }
 

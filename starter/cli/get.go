@@ -126,6 +126,9 @@ func (p *program) deliveryLines(s promotion.Status) []string {
 		t.Rows = append(t.Rows, []string{name, releaseOf(st.Current), releaseOf(st.Failed), openOf(st)})
 	}
 	lines = append(append(lines, ""), t.Lines(p.width(), p.Palette)...)
+	for _, q := range s.Quarantined {
+		lines = append(lines, screen.Wrap(q.String()+"; nothing that renders to the same is delivered", "", p.textWidth())...)
+	}
 	for _, c := range s.Conditions {
 		lines = append(lines, screen.Wrap(c.String(), "", p.textWidth())...)
 	}

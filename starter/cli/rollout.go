@@ -122,6 +122,13 @@ func (p *program) rolloutAbort() *cobra.Command {
 	return c
 }
 
+func rollbackMark(rollback bool) string {
+	if rollback {
+		return "rollback to "
+	}
+	return ""
+}
+
 // subjectOf is what a rollout delivers.
 func subjectOf(deletes bool, release int, revision string) string {
 	if deletes {
@@ -135,7 +142,7 @@ func (p *program) rolloutLines(id client.RolloutID, r workflows.RolloutStatus) [
 	width := p.textWidth()
 	lines := []string{
 		p.Palette.Bold("rollout " + id.String()),
-		fmt.Sprintf("%s, %s, started %s", subjectOf(r.Delete, r.Release, r.Revision), r.Phase, moment(r.Started)),
+		rollbackMark(r.Rollback) + fmt.Sprintf("%s, %s, started %s", subjectOf(r.Delete, r.Release, r.Revision), r.Phase, moment(r.Started)),
 	}
 	if r.Phase != gitops.PhaseWaiting { // else its gates say the same
 		lines = append(lines, screen.Wrap(r.Message, "", width)...)

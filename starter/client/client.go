@@ -110,6 +110,11 @@ func (c Client) Preview(ctx context.Context, key string, s api.Sync) (workflows.
 	return call[workflows.PreviewResult](ctx, c, request{path: "/deliveries/" + escape(key) + "/preview", body: s})
 }
 
+// Rollback takes a stage back to a release that was healthy there.
+func (c Client) Rollback(ctx context.Context, key string, r api.Rollback) (api.Outcome, error) {
+	return call[api.Outcome](ctx, c, request{path: "/deliveries/" + escape(key) + "/rollback", body: r})
+}
+
 // Abandon leaves the objects of targets that are to be deleted where they are.
 func (c Client) Abandon(ctx context.Context, key string, a api.Abandon) (api.Outcome, error) {
 	return call[api.Outcome](ctx, c, request{path: "/deliveries/" + escape(key) + "/abandon", body: a})
