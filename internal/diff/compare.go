@@ -25,6 +25,9 @@ type Record struct {
 	// Applied is what was applied last, with a Secret's values masked; kept of objects
 	// that are merged here, not by the server.
 	Applied json.RawMessage `json:"applied,omitempty"`
+	// Stale is why the object was Degraded before it was applied; of records that are
+	// waited for, not of an inventory's.
+	Stale string `json:"stale,omitempty"`
 	// Hook is what the runs of one hook have in common (manifest.Object.HookID), and
 	// Run which of them this is; both are empty for what is no hook.
 	Hook string `json:"hook,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -122,6 +123,31 @@ type pending struct {
 	name  types.NamespacedName
 	gone  bool // wait until it is gone, rather than healthy
 	lost  bool // a hook whose object does not exist any more
+	since time.Time
+}
+
+// staleFor is how long an object may show what was wrong with it before it was changed:
+// some controllers note that they have seen a change before they look at it, such as that
+// of Deployments when one goes back to a ReplicaSet that it had.
+const staleFor = 30 * time.Second
+
+// degradedBefore is why an object was Degraded right before it was written, by what the
+// answer to the write shows; empty when it was not.
+func (t *tracker) degradedBefore(written map[string]any) string {
+	status, _ := written["status"].(map[string]any)
+	metadata, _ := written["metadata"].(map[string]any)
+	observed, ok := status["observedGeneration"]
+	if !ok {
+		return ""
+	}
+	before, seen := maps.Clone(written), maps.Clone(metadata)
+	seen["generation"] = observed
+	before["metadata"] = seen
+	health, message := t.rules().OfStatus(before)
+	if health != gitops.Degraded {
+		return ""
+	}
+	return message
 }
 
 func (w *waiter) notify() {
@@ -186,7 +212,7 @@ func (w *waiter) subscribe(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			p := pending{Record: rec, watch: w.tracker.watch(res), name: types.NamespacedName{Namespace: rec.Key.Namespace, Name: rec.Key.Name}, gone: set.gone}
+			p := pending{Record: rec, watch: w.tracker.watch(res), name: types.NamespacedName{Namespace: rec.Key.Namespace, Name: rec.Key.Name}, gone: set.gone, since: w.started}
 			p.watch.subscribe(p.name, w)
 			w.pending = append(w.pending, p)
 		}
@@ -259,6 +285,8 @@ func (p pending) judge() (gitops.HealthStatus, string) {
 		return gitops.Progressing, "has not been seen at the generation that was applied"
 	case s.deleting:
 		return gitops.Progressing, "is being deleted"
+	case s.health == gitops.Degraded && p.Stale != "" && s.message == p.Stale && time.Since(p.since) < staleFor:
+		return gitops.Progressing, "shows what it showed before it was changed: " + s.message
 	}
 	return s.health, s.message
 }

@@ -168,6 +168,7 @@ func (w *work) apply(ctx context.Context, o PlannedObject) error {
 			return err
 		}
 	}
+	stale := w.region.tracker.degradedBefore(live)
 	if live, err = without(ctx, live, w.ignored[o.Key]); err != nil {
 		return err
 	}
@@ -177,7 +178,9 @@ func (w *work) apply(ctx context.Context, o PlannedObject) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if o.Tracked {
-		w.waits = append(w.waits, rec)
+		waited := rec
+		waited.Stale = stale
+		w.waits = append(w.waits, waited)
 	}
 	if !o.Shared {
 		w.records = append(w.records, rec)
