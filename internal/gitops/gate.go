@@ -1,7 +1,7 @@
 package gitops
 
 import (
-	"reflect"
+	"slices"
 	"time"
 )
 
@@ -45,7 +45,20 @@ func (g Gate) Needed() int { return max(g.Approvals, 1) }
 func (g Gate) IsAnswered() bool { return g.Kind != GateWindow }
 
 // SameGates says whether two lists of gates ask for the same.
-func SameGates(a, b []Gate) bool { return len(a) == 0 && len(b) == 0 || reflect.DeepEqual(a, b) }
+func SameGates(a, b []Gate) bool {
+	return slices.EqualFunc(a, b, func(a, b Gate) bool {
+		rules := a.Window.same(b.Window)
+		a.Window, b.Window = nil, nil
+		return rules && a == b
+	})
+}
+
+func (r *WindowRule) same(o *WindowRule) bool {
+	if r == nil || o == nil {
+		return r == o
+	}
+	return slices.Equal(r.Allow, o.Allow) && slices.Equal(r.Deny, o.Deny)
+}
 
 // WindowRule says when a gate is open: in one of the windows that it allows, where it
 // names any, and in none of those that it denies.
