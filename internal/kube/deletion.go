@@ -29,9 +29,7 @@ func (r *Region) planDeletion(ctx context.Context, in PlanInput) (Plan, error) {
 		plan.Digest = deletionDigest(in.MAC, nil, nil)
 		return plan, nil
 	}
-	if inv.Delivery != in.DeletedBy {
-		return plan, fmt.Errorf("%w: Delivery %s has taken the target over; its objects are left to it", ErrRefused, inv.Delivery)
-	}
+	plan.Holder = inv.Delivery
 	v, err := r.viewOfDeletion(ctx, in, inv)
 	if err != nil {
 		return plan, err

@@ -44,9 +44,10 @@ func (c Claim) before(o Claim) bool {
 type fence struct {
 	region *Region
 	claim  Claim
-	// deletes says that the claim is to delete the target: one that another Delivery has
-	// taken over, or that is gone, is none of its business.
+	// deletes says that the claim is to delete the target: one that somebody else than
+	// the holder of then has taken over, or that is gone, is none of its business.
 	deletes bool
+	holder  string
 
 	// turn is held by who talks with the region about the inventory; inv is its own.
 	turn sync.Mutex
@@ -71,7 +72,7 @@ func (r *Region) newFence(ctx context.Context, plan Plan, claim Claim) (*fence, 
 	if err != nil {
 		return nil, err
 	}
-	f := &fence{region: r, claim: claim, inv: inv, deletes: plan.Deletes}
+	f := &fence{region: r, claim: claim, inv: inv, deletes: plan.Deletes, holder: plan.Holder}
 	if f.admit(inv) == nil {
 		return f, nil
 	}
@@ -85,7 +86,8 @@ func (r *Region) newFence(ctx context.Context, plan Plan, claim Claim) (*fence, 
 // Another Delivery's claim is no obstacle: a target has one Delivery, and this is
 // the one that it has now, unless it is about to delete the target.
 func (f *fence) admit(inv *Inventory) error {
-	if inv.Delivery == f.claim.Delivery && f.claim.before(inv.Claim) || f.deletes && inv.Delivery != f.claim.Delivery {
+	taken := f.deletes && inv.Delivery != f.claim.Delivery && (inv.Delivery != f.holder || f.holder == "")
+	if taken || inv.Delivery == f.claim.Delivery && f.claim.before(inv.Claim) {
 		return fmt.Errorf("%w: %s is held by %s, this is %s", ErrFenced, inv.Target, inv.Claim, f.claim)
 	}
 	return nil

@@ -57,6 +57,9 @@ type Plan struct {
 	Steps  []PlanStep `json:"steps"`
 	// Deletes says that the target itself goes.
 	Deletes bool `json:"deletes,omitempty"`
+	// Holder is the Delivery that has written a target to be deleted last. It may be
+	// another than the one that deletes it, which has found nothing to write.
+	Holder string `json:"holder,omitempty"`
 	// RunsHooks says that some of the steps may run hooks: Finish ends them.
 	RunsHooks bool `json:"runsHooks,omitempty"`
 	// Tried says that the region was asked what would change, and would take it all;
